@@ -1,0 +1,1 @@
+"""The Transformer and its relatives as Keras 3 layers: train, plot, translate."""

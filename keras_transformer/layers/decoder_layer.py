@@ -1,0 +1,85 @@
+"""One layer of the decoder."""
+
+import keras
+
+from keras_transformer.layers._block import TransformerBlock
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class DecoderLayer(TransformerBlock):
+    """Self-attention, attention to the source and a feed-forward network, each residual.
+
+    Shape letters: B batch, T target length, S source length, D model size.
+
+    Args:
+        h: number of heads.
+        d_k: size of the queries and keys, per head.
+        d_v: size of the values, per head.
+        d_model: size of the input and the output.
+        d_ff: size of the feed-forward network's inner layer.
+        rate: dropout rate of each sub-layer's output.
+        activation: activation of the feed-forward network.
+        norm_first: whether to normalise before each sub-layer instead of after it.
+
+    Raises:
+        ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
+
+    References:
+        "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (right).
+    """
+
+    def __init__(
+        self, h, d_k, d_v, d_model, d_ff, rate, activation="relu", norm_first=False, **kwargs
+    ):
+        super().__init__(h, d_k, d_v, d_model, d_ff, rate, activation, norm_first, **kwargs)
+        self.self_attention = self._attention("self_attention")
+        self.add_norm_1 = self._add_norm("add_norm_1")
+        self.cross_attention = self._attention("cross_attention")
+        self.add_norm_2 = self._add_norm("add_norm_2")
+        self.feed_forward = self._feed_forward("feed_forward")
+        self.add_norm_3 = self._add_norm("add_norm_3")
+
+    def build(self, x_shape, encoder_output_shape):
+        self.self_attention.build(x_shape, x_shape, x_shape)
+        self.add_norm_1.build(x_shape, x_shape)
+        self.cross_attention.build(x_shape, encoder_output_shape, encoder_output_shape)
+        self.add_norm_2.build(x_shape, x_shape)
+        self.feed_forward.build(x_shape)
+        self.add_norm_3.build(x_shape, x_shape)
+        self.built = True
+
+    def build_graph(self, sequence_length):
+        """A functional model of this layer's parts, for `summary()`.
+
+        Args:
+            sequence_length: T = S, the length of both inputs.
+
+        Returns:
+            A `keras.Model` from two times (B, T, D) to (B, T, D) that shares this layer's weights.
+        """
+        x = keras.Input((sequence_length, self.d_model), name="x")
+        encoder_output = keras.Input((sequence_length, self.d_model), name="encoder_output")
+        if not self.built:
+            self.build(x.shape, encoder_output.shape)
+        return keras.Model([x, encoder_output], self.call(x, encoder_output), name=self.name)
+
+    def call(self, x, encoder_output, self_attention_mask=None, cross_attention_mask=None):
+        """Decodes once more, all positions together.
+
+        Args:
+            x: (B, T, D).
+            encoder_output: (B, S, D).
+            self_attention_mask: boolean, broadcastable to (B, T, T); True = may attend.
+            cross_attention_mask: boolean, broadcastable to (B, T, S); True = may attend.
+
+        Returns:
+            (B, T, D).
+        """
+        y = self.add_norm_1.before(x)
+        x = self.add_norm_1(x, self.self_attention(y, y, y, attention_mask=self_attention_mask))
+        y, z = self.add_norm_2.before(x), encoder_output
+        x = self.add_norm_2(x, self.cross_attention(y, z, z, attention_mask=cross_attention_mask))
+        return self.add_norm_3(x, self.feed_forward(self.add_norm_3.before(x)))
+
+    def compute_output_shape(self, x_shape, encoder_output_shape):
+        return x_shape

@@ -1,0 +1,95 @@
+"""Multi-head attention."""
+
+import keras
+from keras import ops
+
+from keras_transformer.layers._checks import check_sizes
+from keras_transformer.layers.dot_product_attention import DotProductAttention
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class MultiHeadAttention(keras.layers.Layer):
+    """Attends h times in parallel, each time in a projection of its own.
+
+    Shape letters: B batch, T query length, S key length, N = h heads, D model size.
+
+    Args:
+        h: number of heads.
+        d_k: size of the queries and keys, per head.
+        d_v: size of the values, per head.
+        d_model: size of the output.
+
+    Raises:
+        ValueError: if a size is not a positive integer.
+
+    References:
+        "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.2.
+    """
+
+    def __init__(self, h, d_k, d_v, d_model, **kwargs):
+        super().__init__(**kwargs)
+        check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
+        self.h = h
+        self.d_k = d_k
+        self.d_v = d_v
+        self.d_model = d_model
+        # One matrix for all heads: a reshape splits it at no cost, and one large product is faster
+        # than h small ones.
+        self.query_projection = self._dense(h * d_k, "query_projection")
+        self.key_projection = self._dense(h * d_k, "key_projection")
+        self.value_projection = self._dense(h * d_v, "value_projection")
+        self.output_projection = self._dense(d_model, "output_projection")
+        self.attention = DotProductAttention(dtype=self.dtype_policy, name="attention")
+
+    def _dense(self, units, name):
+        return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
+
+    def build(self, queries_shape, keys_shape, values_shape):
+        self.query_projection.build(queries_shape)
+        self.key_projection.build(keys_shape)
+        self.value_projection.build(values_shape)
+        self.attention.build((None, self.h, None, self.d_k))
+        self.output_projection.build((None, None, self.h * self.d_v))
+        self.built = True
+
+    def call(self, queries, keys, values, attention_mask=None):
+        """Attends with every head.
+
+        Args:
+            queries: (B, T, any).
+            keys: (B, S, any).
+            values: (B, S, any).
+            attention_mask: boolean, broadcastable to (B, T, S); True = may attend. The same for
+                all heads.
+
+        Returns:
+            (B, T, D).
+        """
+        if attention_mask is not None:
+            attention_mask = ops.expand_dims(attention_mask, axis=-3)  # over the heads
+        context = self.attention(
+            split_heads(self.query_projection(queries), self.h),
+            split_heads(self.key_projection(keys), self.h),
+            split_heads(self.value_projection(values), self.h),
+            attention_mask=attention_mask,
+        )
+        return self.output_projection(merge_heads(context))
+
+    def get_config(self):
+        sizes = {"h": self.h, "d_k": self.d_k, "d_v": self.d_v, "d_model": self.d_model}
+        return {**super().get_config(), **sizes}
+
+    def compute_output_shape(self, queries_shape, keys_shape, values_shape):
+        return (*queries_shape[:-1], self.d_model)
+
+
+def split_heads(x, heads):
+    """(B, T, N * H) -> (B, N, T, H)."""
+    batch, length, size = ops.shape(x)
+    return ops.transpose(ops.reshape(x, (batch, length, heads, size // heads)), (0, 2, 1, 3))
+
+
+def merge_heads(x):
+    """(B, N, T, H) -> (B, T, N * H), the inverse of `split_heads`."""
+    batch, heads, length, size = ops.shape(x)
+    return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (batch, length, heads * size))

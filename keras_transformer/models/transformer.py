@@ -1,0 +1,202 @@
+"""The transformer."""
+
+import keras
+from keras import ops
+
+from keras_transformer.layers._checks import check_sizes
+from keras_transformer.layers.decoder import Decoder
+from keras_transformer.layers.dot_product_attention import record_attention
+from keras_transformer.layers.encoder import Encoder
+from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
+from keras_transformer.masks import causal_mask, combine_masks, padding_mask
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class TransformerModel(keras.Model):
+    """Encoder, decoder and a projection to the words of the target language.
+
+    Called on `(encoder_input, decoder_input)`, two arrays of token ids in which 0 is padding, it
+    returns the logits of each next target word. `call` is `decode(encode(...))`; inference uses the
+    halves.
+
+    Shape letters: B batch, T target length, S source length, N heads, D model size, V target
+    vocabulary.
+
+    Args:
+        enc_vocab_size: number of source words.
+        dec_vocab_size: number of target words, V.
+        enc_seq_length: source length to plan for; positions are computed on demand, so longer
+            sentences work as well.
+        dec_seq_length: target length to plan for, likewise.
+        h: number of heads, N.
+        d_k: size of the queries and keys, per head.
+        d_v: size of the values, per head.
+        d_model: size of the vectors between the layers, D, even.
+        d_ff_inner: size of the feed-forward networks' inner layer.
+        n: number of encoder layers, and of decoder layers.
+        rate: dropout rate of the embeddings and of each sub-layer's output.
+        activation: activation of the feed-forward networks.
+        norm_first: whether to normalise before each sub-layer instead of after it.
+        tie_output: whether the target words' vectors are also the weights of the last projection.
+        share_embeddings: whether source and target share one vocabulary and its vectors.
+
+    Raises:
+        ValueError: if a size is not a positive integer, `d_model` is odd, `rate` is not in [0, 1),
+            or embeddings are to be shared between vocabularies of different sizes.
+
+    References:
+        "Attention Is All You Need" (Vaswani et al., 2017), figure 1 and section 3.4.
+    """
+
+    def __init__(
+        self,
+        enc_vocab_size,
+        dec_vocab_size,
+        enc_seq_length,
+        dec_seq_length,
+        h,
+        d_k,
+        d_v,
+        d_model,
+        d_ff_inner,
+        n,
+        rate,
+        activation="relu",
+        norm_first=False,
+        tie_output=False,
+        share_embeddings=False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
+        check_sizes(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
+        check_sizes(d_ff_inner=d_ff_inner)
+        if share_embeddings and enc_vocab_size != dec_vocab_size:
+            raise ValueError(
+                "Shared embeddings need one vocabulary for both languages. "
+                f"Received: enc_vocab_size={enc_vocab_size}, dec_vocab_size={dec_vocab_size}"
+            )
+        self.enc_vocab_size = enc_vocab_size
+        self.dec_vocab_size = dec_vocab_size
+        self.enc_seq_length = enc_seq_length
+        self.dec_seq_length = dec_seq_length
+        self.h = h
+        self.d_k = d_k
+        self.d_v = d_v
+        self.d_model = d_model
+        self.d_ff_inner = d_ff_inner
+        self.n = n
+        self.rate = rate
+        self.activation = activation
+        self.norm_first = norm_first
+        self.tie_output = tie_output
+        self.share_embeddings = share_embeddings
+
+        dtype = self.dtype_policy
+        self.source_embedding = PositionEmbeddingFixedWeights(
+            enc_seq_length, enc_vocab_size, d_model, dtype=dtype, name="source_embedding"
+        )
+        self.target_embedding = self.source_embedding
+        if not share_embeddings:
+            self.target_embedding = PositionEmbeddingFixedWeights(
+                dec_seq_length, dec_vocab_size, d_model, dtype=dtype, name="target_embedding"
+            )
+        sizes = (h, d_k, d_v, d_model, d_ff_inner, n, rate, activation, norm_first)
+        self.encoder = Encoder(*sizes, dtype=dtype, name="encoder")
+        self.decoder = Decoder(*sizes, dtype=dtype, name="decoder")
+        if not tie_output:
+            self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
+
+    def build(self, input_shape):
+        (batch, source_length), (_, target_length) = input_shape
+        source_shape = (batch, source_length, self.d_model)
+        target_shape = (batch, target_length, self.d_model)
+        self.source_embedding.build((batch, source_length))
+        if not self.share_embeddings:
+            self.target_embedding.build((batch, target_length))
+        self.encoder.build(source_shape)
+        self.decoder.build(target_shape, source_shape)
+        if not self.tie_output:
+            self.projection.build(target_shape)
+        self.built = True
+
+    def call(self, inputs):
+        """Predicts each next word of the target.
+
+        Args:
+            inputs: `(encoder_input, decoder_input)`, integer token ids, (B, S) and (B, T). The
+                decoder's input begins with the start token.
+
+        Returns:
+            Logits, (B, T, V); those at position t are of the word after `decoder_input[:, t]`.
+        """
+        encoder_input, decoder_input = inputs
+        return self.decode(decoder_input, self.encode(encoder_input), encoder_input)
+
+    def encode(self, encoder_input):
+        """Encodes the source: (B, S) ids -> (B, S, D)."""
+        x = self.source_embedding(encoder_input)
+        return self.encoder(x, attention_mask=padding_mask(encoder_input))
+
+    def decode(self, decoder_input, encoder_output, encoder_input):
+        """Predicts each next word of the target from the encoded source.
+
+        Args:
+            decoder_input: integer token ids, (B, T).
+            encoder_output: what `encode` returned, (B, S, D).
+            encoder_input: the source's ids, (B, S), which say where its padding is.
+
+        Returns:
+            Logits, (B, T, V).
+        """
+        causal = causal_mask(ops.shape(decoder_input)[1])
+        x = self.decoder(
+            self.target_embedding(decoder_input),
+            encoder_output,
+            self_attention_mask=combine_masks(padding_mask(decoder_input), causal),
+            cross_attention_mask=padding_mask(encoder_input),
+        )
+        return self.target_embedding.to_logits(x) if self.tie_output else self.projection(x)
+
+    def attention_scores(self, encoder_input, decoder_input):
+        """What every head of every layer attends to.
+
+        Args:
+            encoder_input: integer token ids, (B, S).
+            decoder_input: integer token ids, (B, T).
+
+        Returns:
+            A dictionary of lists with an entry per layer: "encoder" (B, N, S, S), "causal"
+            (B, N, T, T) and "cross" (B, N, T, S). Rows sum to 1.
+        """
+        with record_attention() as weights:
+            self((encoder_input, decoder_input))
+        decoder = self.decoder.layers
+        return {
+            "encoder": [weights[x.self_attention.attention] for x in self.encoder.layers],
+            "causal": [weights[x.self_attention.attention] for x in decoder],
+            "cross": [weights[x.cross_attention.attention] for x in decoder],
+        }
+
+    def get_config(self):
+        arguments = {
+            "enc_vocab_size": self.enc_vocab_size,
+            "dec_vocab_size": self.dec_vocab_size,
+            "enc_seq_length": self.enc_seq_length,
+            "dec_seq_length": self.dec_seq_length,
+            "h": self.h,
+            "d_k": self.d_k,
+            "d_v": self.d_v,
+            "d_model": self.d_model,
+            "d_ff_inner": self.d_ff_inner,
+            "n": self.n,
+            "rate": self.rate,
+            "activation": self.activation,
+            "norm_first": self.norm_first,
+            "tie_output": self.tie_output,
+            "share_embeddings": self.share_embeddings,
+        }
+        return {**super().get_config(), **arguments}
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[1], self.dec_vocab_size)

@@ -1,0 +1,52 @@
+"""How many words were right."""
+
+import keras
+from keras import ops
+
+from keras_transformer.special_tokens import PADDING_ID
+from keras_transformer.training.losses import masked_cross_entropy
+
+
+def masked_accuracy(target, logits):
+    """Counts the words that are predicted right, padding aside.
+
+    Args:
+        target: integer token ids, (B, T).
+        logits: (B, T, V).
+
+    Returns:
+        Two float32 scalars: the number of right words, and of words.
+    """
+    words = ops.not_equal(target, PADDING_ID)
+    predicted = ops.cast(ops.argmax(logits, axis=-1), target.dtype)
+    right = ops.logical_and(ops.equal(predicted, target), words)
+    return ops.sum(ops.cast(right, "float32")), ops.sum(ops.cast(words, "float32"))
+
+
+def batch_totals(target, logits):
+    """What the training loop adds up over batches.
+
+    Args:
+        target: integer token ids, (B, T).
+        logits: (B, T, V).
+
+    Returns:
+        float32, (3,): the sum of the plain cross entropies in nats, the number of words predicted
+        right, and the number of words.
+    """
+    loss, words = masked_cross_entropy(target, logits)
+    right, _ = masked_accuracy(target, logits)
+    return ops.stack([loss, right, words])
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class MaskedAccuracy(keras.metrics.Mean):
+    """`masked_accuracy` as a share of all words so far, for `model.compile`."""
+
+    def __init__(self, name="masked_accuracy", **kwargs):
+        super().__init__(name=name, **kwargs)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """(B, T) ids and (B, T, V) logits; `sample_weight` is not used."""
+        right, words = masked_accuracy(ops.cast(y_true, "int32"), y_pred)
+        super().update_state(right / ops.maximum(words, 1.0), sample_weight=words)

@@ -120,31 +120,34 @@ class TransformerModel(keras.Model):
             self.projection.build(target_shape)
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs, training=None):
         """Predicts each next word of the target.
 
         Args:
             inputs: `(encoder_input, decoder_input)`, integer token ids, (B, S) and (B, T). The
                 decoder's input begins with the start token.
+            training: whether dropout is active.
 
         Returns:
             Logits, (B, T, V); those at position t are of the word after `decoder_input[:, t]`.
         """
         encoder_input, decoder_input = inputs
-        return self.decode(decoder_input, self.encode(encoder_input), encoder_input)
+        encoder_output = self.encode(encoder_input, training=training)
+        return self.decode(decoder_input, encoder_output, encoder_input, training=training)
 
-    def encode(self, encoder_input):
+    def encode(self, encoder_input, training=None):
         """Encodes the source: (B, S) ids -> (B, S, D)."""
         x = self.source_embedding(encoder_input)
-        return self.encoder(x, attention_mask=padding_mask(encoder_input))
+        return self.encoder(x, attention_mask=padding_mask(encoder_input), training=training)
 
-    def decode(self, decoder_input, encoder_output, encoder_input):
+    def decode(self, decoder_input, encoder_output, encoder_input, training=None):
         """Predicts each next word of the target from the encoded source.
 
         Args:
             decoder_input: integer token ids, (B, T).
             encoder_output: what `encode` returned, (B, S, D).
             encoder_input: the source's ids, (B, S), which say where its padding is.
+            training: whether dropout is active.
 
         Returns:
             Logits, (B, T, V).
@@ -155,6 +158,7 @@ class TransformerModel(keras.Model):
             encoder_output,
             self_attention_mask=combine_masks(padding_mask(decoder_input), causal),
             cross_attention_mask=padding_mask(encoder_input),
+            training=training,
         )
         return self.target_embedding.to_logits(x) if self.tie_output else self.projection(x)
 

@@ -1,0 +1,115 @@
+"""The settings of a run."""
+
+import dataclasses
+import json
+
+
+def _setting(default, help):
+    return dataclasses.field(default=default, metadata={"help": help})
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig:
+    """All settings of a training run; each says why it has its default.
+
+    The flags of `scripts/train.py` are made of these fields, and `config.json` in the run's folder
+    holds their values.
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
+
+    data: str = _setting(
+        "data/english-german.tsv", "sentence pairs: .tsv, .txt or .pkl (default: our own corpus)"
+    )
+    n_sentences: int | None = _setting(None, "pairs to take from the file (default: all)")
+    min_count: int = _setting(
+        1, "words that occur less often are unknown (1: in a small corpus most words are rare)"
+    )
+    max_length: int = _setting(
+        128, "tokens; longer pairs are dropped (128: hardly any sentence is longer)"
+    )
+    seed: int = _setting(0, "of the split, the weights, the order and the dropout")
+
+    d_model: int = _setting(256, "size of the vectors (256: trains in minutes on a processor)")
+    h: int = _setting(4, "heads (4: 64 dimensions each, as in the paper)")
+    d_ff: int = _setting(512, "size inside the feed-forward networks (512: 1,024 scored no better)")
+    n: int = _setting(3, "layers of encoder and of decoder (3: six scored no better here)")
+    rate: float = _setting(0.2, "dropout rate (.2: the corpora are small)")
+    norm_first: bool = _setting(True, "pre-norm: trains with high learning rates from the start")
+    tie_output: bool = _setting(True, "target words also weigh the output: fewer weights to learn")
+
+    epochs: int = _setting(15, "passes over the training part")
+    batch_size: int = _setting(64, "pairs in a batch (64: as in the course)")
+    warmup_steps: int = _setting(600, "updates until the highest learning rate")
+    learning_rate_scale: float = _setting(1.0, "factor on the paper's learning rate")
+    label_smoothing: float = _setting(0.1, "share of the probability given to all words (the paper)")
+    patience: int = _setting(5, "epochs without a better validation loss before it stops")
+    dtype: str = _setting(
+        "auto", "auto: mixed_bfloat16 where the processor or GPU computes in it, else float32"
+    )
+
+    def __post_init__(self):
+        if self.d_model % self.h:
+            raise ValueError(
+                "`d_model` must be divisible by the number of heads. "
+                f"Received: d_model={self.d_model}, h={self.h}"
+            )
+        for name in ("epochs", "batch_size", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"`{name}` must be positive. Received: {getattr(self, name)}")
+        if self.dtype not in DTYPES:
+            raise ValueError(f"`dtype` must be one of {DTYPES}. Received: {self.dtype!r}")
+
+    @classmethod
+    def from_preset(cls, preset="small", **changes):
+        """The settings of a preset with some changes.
+
+        Args:
+            preset: "tiny" (tries things out), "small" (the default) or "base" (the paper's).
+            **changes: fields to set otherwise.
+
+        Raises:
+            ValueError: if there is no such preset or a value is out of range.
+        """
+        if preset not in PRESETS:
+            raise ValueError(f"`preset` must be one of {list(PRESETS)}. Received: {preset!r}")
+        return cls(**{**PRESETS[preset], **changes})
+
+    def to_json(self):
+        """The settings as text."""
+        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text):
+        """Reads what `to_json` wrote.
+
+        Raises:
+            ValueError: if it is not JSON, or has other fields or impossible values.
+        """
+        values = json.loads(text)
+        expected = {field.name for field in dataclasses.fields(cls)}
+        if not isinstance(values, dict) or set(values) != expected:
+            found = sorted(values) if isinstance(values, dict) else values
+            raise ValueError(
+                f"The settings must have the fields {sorted(expected)}: this run was made by "
+                f"another version. Received: {found}"
+            )
+        return cls(**values)
+
+
+DTYPES = ("auto", "float32", "mixed_bfloat16")
+
+PRESETS = {
+    "tiny": {"d_model": 64, "d_ff": 128, "n": 2, "epochs": 10, "warmup_steps": 400},
+    "small": {},
+    "base": {
+        "d_model": 512,
+        "h": 8,
+        "d_ff": 2048,
+        "n": 6,
+        "rate": 0.1,
+        "norm_first": False,
+        "warmup_steps": 4000,
+    },
+}

@@ -1,0 +1,1 @@
+"""Reading, cleaning, splitting and batching of sentence pairs."""

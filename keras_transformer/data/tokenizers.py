@@ -1,0 +1,159 @@
+"""Words as ids, and back without loss."""
+
+import collections
+import os
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
+
+from keras_transformer.files import replacing
+from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+
+# A word keeps the mark of the space before it (and its inner apostrophes), a punctuation mark is a
+# token of its own: so the text can be put together again as it was.
+_SPACE = "▁"
+_TOKEN = Regex(rf"{_SPACE}?\w+(?:['’]\w+)*|{_SPACE}?[^\w\s{_SPACE}]")
+_PRE_TOKENIZER = pre_tokenizers.Sequence(
+    [pre_tokenizers.Metaspace(_SPACE), pre_tokenizers.Split(_TOKEN, "isolated")]
+)
+
+
+class WordTokenizer:
+    """Splits sentences into words and punctuation marks, and joins them again.
+
+    What it takes apart it puts together again: `decode(encode(s)) == normalize(s)` for every
+    sentence of known words. Its file is the JSON of Hugging Face `tokenizers`.
+
+    Args:
+        tokenizer: the `tokenizers.Tokenizer` that does the work; made by `train` or `load`.
+    """
+
+    def __init__(self, tokenizer):
+        # Text like "[END]" that somebody types is text.
+        tokenizer.encode_special_tokens = True
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def train(cls, sentences, min_count=1):
+        """Makes a vocabulary, the frequent words first.
+
+        It reads later sentences as these are written: if none of these has capitals, punctuation
+        or letters beyond ASCII, then it lower-cases, drops punctuation or drops accents. So what
+        users type meets the vocabulary.
+
+        Args:
+            sentences: the sentences to learn from: those of the training part, no others.
+            min_count: words that occur less often become unknown.
+
+        Returns:
+            A `WordTokenizer`.
+
+        Raises:
+            ValueError: if no word is left.
+        """
+        sentences = list(sentences)
+        tokenizer = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN_ID]))
+        tokenizer.normalizer = _normalizer("".join(sentences))
+        tokenizer.pre_tokenizer = _PRE_TOKENIZER
+        tokenizer.decoder = decoders.Metaspace(_SPACE)
+        words = [word for word, count in _count_words(tokenizer, sentences) if count >= min_count]
+        if not words:
+            raise ValueError(
+                f"No word occurs {min_count} times: give more sentences or a smaller `min_count`. "
+                f"Received: {len(sentences)} sentences"
+            )
+        vocabulary = {word: i for i, word in enumerate([*SPECIAL_TOKENS, *words])}
+        tokenizer.model = models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN_ID])
+        return cls(tokenizer)
+
+    @staticmethod
+    def count_tokens(sentence):
+        """How many tokens a sentence has, whatever the vocabulary."""
+        return len(_PRE_TOKENIZER.pre_tokenize_str(sentence))
+
+    @classmethod
+    def load(cls, path):
+        """Reads what `save` wrote.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            ValueError: if the file is no tokenizer of this kind.
+        """
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"There is no tokenizer file at {path}.")
+        try:
+            tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exceptions
+            raise ValueError(f"{path} is not a tokenizer file: {error}. Received: {path}") from None
+        found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIAL_TOKENS)))
+        if found != SPECIAL_TOKENS:
+            raise ValueError(
+                f"The vocabulary of {path} must begin with {SPECIAL_TOKENS}. Received: {found}"
+            )
+        return cls(tokenizer)
+
+    def save(self, path):
+        """Writes a JSON file."""
+        with replacing(path) as beside:
+            beside.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
+
+    @property
+    def vocab_size(self):
+        """Number of ids, the special ones included."""
+        return self._tokenizer.get_vocab_size()
+
+    def normalize(self, sentence):
+        """The sentence as the vocabulary writes it."""
+        return self._tokenizer.normalizer.normalize_str(sentence)
+
+    def tokenize(self, sentence):
+        """The tokens of a sentence; ▁ stands for the space before a word."""
+        return self._tokenizer.encode(sentence).tokens
+
+    def encode(self, sentence):
+        """The ids of a sentence, without start or end; unknown words are `UNKNOWN_ID`."""
+        return self._tokenizer.encode(sentence).ids
+
+    def decode(self, ids):
+        """The sentence of some ids: padding and start are left out, the end ends it."""
+        ids = [int(i) for i in ids]
+        if END_ID in ids:
+            ids = ids[: ids.index(END_ID)]
+        tokens = [self._tokenizer.id_to_token(i) for i in ids if i > START_ID or i == UNKNOWN_ID]
+        unknown = SPECIAL_TOKENS[UNKNOWN_ID]
+        tokens = [_SPACE + token if token == unknown else token for token in tokens]
+        return self._tokenizer.decoder.decode(tokens)
+
+
+def encode_source(tokenizer, sentence):
+    """What the encoder reads, when training and when translating alike: the words and the end."""
+    return [*tokenizer.encode(sentence), END_ID]
+
+
+def encode_target(tokenizer, sentence):
+    """The start, the words and the end; the decoder reads all but the last, and predicts all but
+    the first."""
+    return [START_ID, *tokenizer.encode(sentence), END_ID]
+
+
+def _normalizer(text):
+    steps = [
+        normalizers.NFC(),
+        normalizers.Replace(_SPACE, "_"),
+        normalizers.Replace(Regex(r"\s+"), " "),
+    ]
+    if text == text.lower():
+        steps.append(normalizers.Lowercase())
+    if text.isascii():
+        steps += [normalizers.NFD(), normalizers.Replace(Regex(r"[^\x00-\x7F]"), "")]
+    if all(character.isalnum() or character.isspace() for character in text):
+        steps.append(normalizers.Replace(Regex(r"[^\w\s]|_"), ""))
+    return normalizers.Sequence([*steps, normalizers.Strip()])
+
+
+def _count_words(tokenizer, sentences):
+    words = collections.Counter()
+    for sentence in sentences:
+        normal = tokenizer.normalizer.normalize_str(sentence)
+        words.update(word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normal))
+    return sorted(words.items(), key=lambda item: (-item[1], item[0]))

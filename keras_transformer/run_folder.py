@@ -1,0 +1,135 @@
+"""A run is a folder: what training leaves behind and everything later needs."""
+
+import csv
+from pathlib import Path
+
+from keras_transformer.config import RunConfig
+from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.files import replacing
+from keras_transformer.models.transformer import TransformerModel
+
+
+class RunFolder:
+    """Names, writes and reads the files of a run: JSON, text and HDF5, nothing that runs code.
+
+    Args:
+        path: the folder, `runs/<name>`.
+    """
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+        self.weights = self.path / "weights" / "best.weights.h5"
+        self.history = self.path / "history.csv"
+        self.curves = self.path / "curves.png"
+        self._config = self.path / "config.json"
+        self._source_tokenizer = self.path / "source_tokenizer.json"
+        self._target_tokenizer = self.path / "target_tokenizer.json"
+        self._test = self.path / "test.tsv"
+
+    @property
+    def exists(self):
+        """Whether a run was begun here."""
+        return self._config.exists()
+
+    def create(self, config, dataset):
+        """Writes what is known before training: settings, vocabularies and test sentences."""
+        dataset.source_tokenizer.save(self._source_tokenizer)
+        dataset.target_tokenizer.save(self._target_tokenizer)
+        with replacing(self._test) as beside:
+            beside.write_text(_test_lines(dataset.test), encoding="utf-8")
+        self.write_config(config)  # last: its presence says that a run was begun
+
+    def write_config(self, config):
+        """Writes the settings."""
+        with replacing(self._config) as beside:
+            beside.write_text(config.to_json(), encoding="utf-8")
+
+    def read_config(self):
+        """Reads the settings, a `RunConfig`."""
+        try:
+            return RunConfig.from_json(self._existing(self._config).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{self._config} cannot be used: {error}") from None
+
+    def read_tokenizers(self):
+        """Reads the source tokenizer and the target tokenizer."""
+        files = (self._source_tokenizer, self._target_tokenizer)
+        return tuple(WordTokenizer.load(self._existing(file)) for file in files)
+
+    def read_test(self):
+        """Reads the test sentences, a list of (source, references)."""
+        lines = self._existing(self._test).read_text(encoding="utf-8").splitlines()
+        return [(source, references) for source, *references in (x.split("\t") for x in lines)]
+
+    def read_history(self):
+        """Reads the history: a dictionary of numbers per epoch."""
+        with open(self._existing(self.history), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        if not rows:
+            raise ValueError(f"{self.history} has no epochs yet. Received: an empty history")
+        return [{name: float(value) for name, value in row.items()} for row in rows]
+
+    def read_model(self, dtype="float32"):
+        """Builds the model with its best weights.
+
+        Args:
+            dtype: dtype policy to compute in; the weights are float32 in any case.
+
+        Returns:
+            A built `TransformerModel`.
+        """
+        model = make_model(self.read_config(), *self.read_tokenizers(), dtype)
+        try:
+            model.load_weights(self._existing(self.weights))
+        except (ValueError, OSError, KeyError) as error:
+            raise ValueError(
+                f"{self.weights} does not fit {self._config}: the files are of different runs, or "
+                f"damaged. Received: {error}"
+            ) from None
+        return model
+
+    def _existing(self, file):
+        if not file.exists():
+            raise FileNotFoundError(
+                f"{self.path} is not a finished run: it has no {file.relative_to(self.path)}. "
+                "Make one with scripts/train.py."
+            )
+        return file
+
+
+def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
+    """Builds the model that a `RunConfig` describes.
+
+    Args:
+        config: a `RunConfig`.
+        source_tokenizer: gives the number of source words.
+        target_tokenizer: gives the number of target words.
+        dtype: dtype policy.
+
+    Returns:
+        A built `TransformerModel`.
+    """
+    model = TransformerModel(
+        enc_vocab_size=source_tokenizer.vocab_size,
+        dec_vocab_size=target_tokenizer.vocab_size,
+        enc_seq_length=config.max_length,
+        dec_seq_length=config.max_length,
+        h=config.h,
+        d_k=config.d_model // config.h,
+        d_v=config.d_model // config.h,
+        d_model=config.d_model,
+        d_ff_inner=config.d_ff,
+        n=config.n,
+        rate=config.rate,
+        norm_first=config.norm_first,
+        tie_output=config.tie_output,
+        dtype=dtype,
+    )
+    model.build(((None, None), (None, None)))
+    return model
+
+
+def _test_lines(test):
+    rows = [[source, *references] for source, references in test]
+    return "".join("\t".join(" ".join(x.split()) for x in row) + "\n" for row in rows)

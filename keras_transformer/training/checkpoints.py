@@ -1,0 +1,101 @@
+"""Everything needed to go on as if nothing had happened."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from keras_transformer.files import replacing
+
+
+class Checkpoints:
+    """Numbered folders, each with all variables (HDF5) and the counters (JSON).
+
+    The variables are those of the model, the states of its random generators included, and of the
+    optimizer, in the order in which they were made: the same on every backend. A checkpoint appears
+    when it is whole, and only then are older ones removed.
+
+    Args:
+        folder: where they are.
+        model: a built model.
+        optimizer: a built optimizer.
+    """
+
+    def __init__(self, folder, model, optimizer):
+        self.folder = Path(folder)
+        self._variables = {"model": model.variables, "optimizer": optimizer.variables}
+
+    def save(self, counters):
+        """Writes a checkpoint and then removes the older ones.
+
+        Args:
+            counters: what the training loop counts, as JSON can hold it.
+
+        Raises:
+            OSError: if it cannot be written; the last checkpoint is then still there.
+        """
+        older = self._found()
+        number = max(older) + 1 if older else 1
+        with replacing(self.folder / f"{number:06d}") as beside:
+            beside.mkdir()
+            self._write_variables(beside / "variables.h5")
+            (beside / "counters.json").write_text(json.dumps(counters), encoding="utf-8")
+        for checkpoint in older.values():
+            shutil.rmtree(checkpoint, ignore_errors=True)
+
+    def restore(self):
+        """Sets all variables to those of the last checkpoint.
+
+        Returns:
+            The counters, or None if there is no checkpoint.
+
+        Raises:
+            ValueError: if the checkpoint is of another model or optimizer, or damaged.
+        """
+        found = self._found()
+        if not found:
+            return None
+        newest = found[max(found)]
+        try:
+            counters = json.loads((newest / "counters.json").read_text(encoding="utf-8"))
+            self._read_variables(newest / "variables.h5")
+        except (OSError, KeyError, ValueError) as error:
+            raise ValueError(
+                f"The checkpoint {newest} does not fit this run, or is damaged: {error}"
+            ) from None
+        return counters
+
+    def _found(self):
+        folders = self.folder.iterdir() if self.folder.exists() else ()
+        return {int(path.name): path for path in folders if re.fullmatch(r"\d{6}", path.name)}
+
+    def _write_variables(self, path):
+        with h5py.File(path, "w") as file:
+            for group, variables in self._variables.items():
+                for i, variable in enumerate(variables):
+                    dataset = file.create_dataset(f"{group}/{i:04d}", data=np.asarray(variable))
+                    dataset.attrs["path"] = variable.path  # for those who look inside
+
+    def _read_variables(self, path):
+        with h5py.File(path, "r") as file:
+            saved = {
+                group: [file[group][name][()] for name in sorted(file[group])]
+                for group in self._variables
+            }
+        for group, variables in self._variables.items():
+            _check_shapes(group, [v.shape for v in variables], [x.shape for x in saved[group]])
+        for group, variables in self._variables.items():
+            for variable, value in zip(variables, saved[group], strict=True):
+                variable.assign(value)
+
+
+def _check_shapes(group, expected, found):
+    if [tuple(shape) for shape in expected] != [tuple(shape) for shape in found]:
+        different = [i for i, (a, b) in enumerate(zip(expected, found)) if tuple(a) != tuple(b)]
+        raise ValueError(
+            f"the {group} has {len(expected)} variables. Received: {len(found)}, "
+            f"{len(different)} of them of another shape"
+        )

@@ -1,0 +1,87 @@
+"""The training step on JAX."""
+
+import jax
+
+from keras_transformer.training.losses import masked_cross_entropy
+from keras_transformer.training.metrics import batch_totals
+from keras_transformer.training.processor import Device, processor
+
+
+class TrainingStep:
+    """Trains and evaluates batch by batch, in functions compiled once for each shape.
+
+    JAX wants functions without side effects: the variables go in and come out, and are written back
+    to the model when the iteration ends.
+
+    Args:
+        model: a built model, called on `(source, target_input)`.
+        optimizer: a built `keras.optimizers.Optimizer`.
+        label_smoothing: of the loss that is minimised.
+    """
+
+    def __init__(self, model, optimizer, label_smoothing=0.0):
+        self.model = model
+        self.optimizer = optimizer
+        self.label_smoothing = label_smoothing
+        self._train_batch = jax.jit(self._train_batch, donate_argnums=0)
+        self._evaluate_batch = jax.jit(self._evaluate_batch)
+
+    def train(self, batches, start=0):
+        """Updates the weights once a batch.
+
+        Args:
+            batches: a `keras.utils.PyDataset`, not reshuffled meanwhile.
+            start: index of the first batch.
+
+        Yields:
+            The `batch_totals` of each batch, computed before its update.
+        """
+        values = [[v.value for v in group] for group in self._variables()]
+        try:
+            for i in range(start, len(batches)):
+                values, totals = self._train_batch(values, *batches[i])
+                yield totals
+        finally:
+            for group, new in zip(self._variables(), values, strict=True):
+                for variable, value in zip(group, new, strict=True):
+                    variable.assign(value)
+
+    def evaluate(self, batches):
+        """Yields the `batch_totals` of each batch, without dropout."""
+        trainable, other, _ = ([v.value for v in group] for group in self._variables())
+        for i in range(len(batches)):
+            yield self._evaluate_batch(trainable, other, *batches[i])
+
+    def _variables(self):
+        model = self.model
+        return model.trainable_variables, model.non_trainable_variables, self.optimizer.variables
+
+    def _train_batch(self, values, inputs, target):
+        trainable, other, optimizer = values
+
+        def mean_loss(trainable):
+            logits, new = self.model.stateless_call(trainable, other, inputs, training=True)
+            loss, words = masked_cross_entropy(target, logits, self.label_smoothing)
+            return loss / words, (new, batch_totals(target, logits))
+
+        gradients, (other, totals) = jax.grad(mean_loss, has_aux=True)(trainable)
+        trainable, optimizer = self.optimizer.stateless_apply(optimizer, gradients, trainable)
+        return [trainable, other, optimizer], totals
+
+    def _evaluate_batch(self, trainable, other, inputs, target):
+        logits, _ = self.model.stateless_call(trainable, other, inputs, training=False)
+        return batch_totals(target, logits)
+
+
+def describe_device():
+    """The `Device` that JAX computes on."""
+    device = jax.devices()[0]
+    if device.platform == "cpu":
+        # XLA computes bfloat16 no faster than float32 on a processor.
+        return Device(processor().name, bfloat16=False)
+    capability = getattr(device, "compute_capability", None)  # of GPUs; others are TPUs
+    return Device(device.device_kind, capability is None or float(capability) >= 8)
+
+
+def make_deterministic():
+    """Does nothing: what XLA compiled for a processor gives the same bits each time."""

@@ -1,0 +1,80 @@
+"""The training step on TensorFlow."""
+
+import tensorflow as tf
+
+from keras_transformer.training.losses import masked_cross_entropy
+from keras_transformer.training.metrics import batch_totals
+from keras_transformer.training.processor import Device, processor
+
+
+class TrainingStep:
+    """Trains and evaluates batch by batch, in graphs traced once for each shape.
+
+    Args:
+        model: a built model, called on `(source, target_input)`.
+        optimizer: a built `keras.optimizers.Optimizer`.
+        label_smoothing: of the loss that is minimised.
+    """
+
+    def __init__(self, model, optimizer, label_smoothing=0.0):
+        self.model = model
+        self.optimizer = optimizer
+        self.label_smoothing = label_smoothing
+        self._train_batch = tf.function(self._train_batch)
+        self._evaluate_batch = tf.function(self._evaluate_batch)
+
+    def train(self, batches, start=0):
+        """Updates the weights once a batch.
+
+        Args:
+            batches: a `keras.utils.PyDataset`, not reshuffled meanwhile.
+            start: index of the first batch.
+
+        Yields:
+            The `batch_totals` of each batch, computed before its update.
+        """
+        for inputs, target in _prefetched(batches, start):
+            yield self._train_batch(inputs, target)
+
+    def evaluate(self, batches):
+        """Yields the `batch_totals` of each batch, without dropout."""
+        for inputs, target in _prefetched(batches):
+            yield self._evaluate_batch(inputs, target)
+
+    def _train_batch(self, inputs, target):
+        with tf.GradientTape() as tape:
+            logits = self.model(inputs, training=True)
+            loss, words = masked_cross_entropy(target, logits, self.label_smoothing)
+            mean_loss = loss / words
+        variables = self.model.trainable_variables
+        self.optimizer.apply_gradients(
+            zip(tape.gradient(mean_loss, variables), variables, strict=True)
+        )
+        return batch_totals(target, logits)
+
+    def _evaluate_batch(self, inputs, target):
+        return batch_totals(target, self.model(inputs, training=False))
+
+
+def describe_device():
+    """The `Device` that TensorFlow computes on."""
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+        return processor()
+    details = tf.config.experimental.get_device_details(gpus[0])
+    bfloat16 = details.get("compute_capability", (0, 0)) >= (8, 0)  # Ampere
+    return Device(details.get("device_name", gpus[0].name), bfloat16)
+
+
+def make_deterministic():
+    """Makes every operation give the same bits each time."""
+    tf.config.experimental.enable_op_determinism()
+
+
+def _prefetched(batches, start=0):
+    """The batches as a `tf.data.Dataset` that prepares the next one meanwhile."""
+    ids = tf.TensorSpec((None, None), tf.int32)
+    return tf.data.Dataset.from_generator(
+        lambda: (batches[i] for i in range(start, len(batches))),
+        output_signature=((ids, ids), ids),
+    ).prefetch(2)

@@ -1,5 +1,6 @@
 """The settings of a run."""
 
+import argparse
 import dataclasses
 import json
 
@@ -43,7 +44,7 @@ class RunConfig:
     batch_size: int = _setting(64, "pairs in a batch (64: as in the course)")
     warmup_steps: int = _setting(600, "updates until the highest learning rate")
     learning_rate_scale: float = _setting(1.0, "factor on the paper's learning rate")
-    label_smoothing: float = _setting(0.1, "share of the probability given to all words (the paper)")
+    label_smoothing: float = _setting(0.1, "share of probability given to all words (the paper)")
     patience: int = _setting(5, "epochs without a better validation loss before it stops")
     dtype: str = _setting(
         "auto", "auto: mixed_bfloat16 where the processor or GPU computes in it, else float32"
@@ -75,6 +76,25 @@ class RunConfig:
         if preset not in PRESETS:
             raise ValueError(f"`preset` must be one of {list(PRESETS)}. Received: {preset!r}")
         return cls(**{**PRESETS[preset], **changes})
+
+    def with_changes(self, **changes):
+        """The settings with which a run goes on.
+
+        Args:
+            **changes: fields to set otherwise. How long it trains may change, and where the data
+                is; what the run is may not.
+
+        Raises:
+            ValueError: if another field than these would change.
+        """
+        fixed = set(changes) - {"epochs", "patience", "data"}
+        other = {name: changes[name] for name in fixed if changes[name] != getattr(self, name)}
+        if other:
+            raise ValueError(
+                "A run goes on with the settings it was begun with: leave these out, or begin "
+                f"another run. Received: {other}"
+            )
+        return dataclasses.replace(self, **changes)
 
     def to_json(self):
         """The settings as text."""
@@ -113,3 +133,18 @@ PRESETS = {
         "warmup_steps": 4000,
     },
 }
+
+
+def add_flags(parser):
+    """Adds a flag for each field of `RunConfig` to an `argparse.ArgumentParser`.
+
+    What the user leaves out is missing from the parsed arguments: a preset or an earlier run says
+    it.
+    """
+    for field in dataclasses.fields(RunConfig):
+        options = {"help": field.metadata["help"], "default": argparse.SUPPRESS}
+        if field.type is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        else:
+            options["type"] = int if field.type == int | None else field.type
+        parser.add_argument("--" + field.name.replace("_", "-"), **options)

@@ -40,6 +40,21 @@ class RunFolder:
             beside.write_text(_test_lines(dataset.test), encoding="utf-8")
         self.write_config(config)  # last: its presence says that a run was begun
 
+    def check_dataset(self, dataset):
+        """Raises a ValueError if the run was begun on something else than this."""
+        tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
+        same_words = all(
+            a.to_json() == b.to_json()
+            for a, b in zip(self.read_tokenizers(), tokenizers, strict=True)
+        )
+        test = self._existing(self._test).read_text(encoding="utf-8")
+        if not same_words or test != _test_lines(dataset.test):
+            raise ValueError(
+                f"{self.path} was begun on other data: begin another run. "
+                f"Received: {len(dataset.train):,} training pairs that give another vocabulary or "
+                "test part"
+            )
+
     def write_config(self, config):
         """Writes the settings."""
         with replacing(self._config) as beside:
@@ -69,6 +84,18 @@ class RunFolder:
         if not rows:
             raise ValueError(f"{self.history} has no epochs yet. Received: an empty history")
         return [{name: float(value) for name, value in row.items()} for row in rows]
+
+    def write_history(self, history):
+        """Writes the history, a list with a dictionary of numbers per epoch."""
+        with replacing(self.history) as beside, open(beside, "w", newline="") as file:
+            writer = csv.DictWriter(file, history[0])
+            writer.writeheader()
+            writer.writerows(history)
+
+    def write_weights(self, model):
+        """Writes the model's weights as the best ones."""
+        with replacing(self.weights) as beside:
+            model.save_weights(beside)
 
     def read_model(self, dtype="float32"):
         """Builds the model with its best weights.

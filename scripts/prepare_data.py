@@ -21,9 +21,9 @@ def make_parser():
 
 
 def prepare(arguments):
-    for path in (arguments.input, arguments.target_file):
-        if path and os.path.exists(arguments.output) and os.path.samefile(path, arguments.output):
-            raise ValueError(f"Choose an output that is not an input. Received: {path}")
+    inputs = [os.path.realpath(path) for path in (arguments.input, arguments.target_file) if path]
+    if os.path.realpath(arguments.output) in inputs:
+        raise ValueError(f"Choose an output that is not an input. Received: {arguments.output}")
     pairs = read_pairs(arguments.input, arguments.target_file)
     cleaned = clean_pairs(
         pairs, arguments.keep_case, arguments.keep_punctuation, arguments.keep_umlauts

@@ -114,7 +114,8 @@ def pad_ids(sequences, length):
 
 def _pad_into_buckets(sources, targets):
     # The decoder reads one id less than the target has.
-    lengths = [bucket_length(max(len(x), len(y) - 1)) for x, y in zip(sources, targets)]
+    pairs = zip(sources, targets, strict=True)
+    lengths = [bucket_length(max(len(x), len(y) - 1)) for x, y in pairs]
     buckets = {}
     for length in sorted(set(lengths)):
         rows = [i for i, other in enumerate(lengths) if other == length]

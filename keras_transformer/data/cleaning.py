@@ -40,7 +40,7 @@ def clean(sentence, keep_case=False, keep_punctuation=False, keep_umlauts=False)
         The cleaned text, which may be empty. Cleaning it again changes nothing.
     """
     if keep_punctuation or keep_umlauts:
-        sentence = sentence.translate(_TYPOGRAPHY)
+        sentence = unicodedata.normalize("NFC", sentence).translate(_TYPOGRAPHY)
     if not keep_case:
         sentence = sentence.lower()
     if not keep_umlauts:

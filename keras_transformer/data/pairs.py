@@ -1,10 +1,8 @@
 """Reading and writing of sentence pairs: the published pickle, tab-separated and parallel text."""
 
 import codecs
-import contextlib
 import gzip
 import io
-import os
 import pickle
 import pickletools
 import re
@@ -13,37 +11,35 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_transformer.files import replacing
+
 # Words that name a column. A first line made of two different ones is no pair of sentences.
-_HEADER_WORDS = frozenset(
-    "source target src tgt trg en de fr es eng deu ger fra spa "
-    "english german deutsch french spanish".split()  # noqa: SIM905 (a list: one word per line)
-)
+_HEADER_WORDS = """
+    source target src tgt trg en de fr es eng deu ger fra spa english german deutsch french spanish
+"""
 
 # All that an array of text needs, under the names of NumPy 1 (core) and NumPy 2 (_core).
-_ADMITTED_NAMES = frozenset(
-    {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")}
-    | {(f"numpy.{core}.multiarray", "_reconstruct") for core in ("core", "_core")}
-    | {(f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")}
-)
-_ADMITTED_OPCODES = frozenset(
-    "PROTO FRAME STOP GLOBAL STACK_GLOBAL REDUCE BUILD MARK "
-    "NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 "
-    "BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8 "
-    "EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_LIST APPEND APPENDS "
-    "MEMOIZE BINPUT LONG_BINPUT BINGET LONG_BINGET".split()  # noqa: SIM905
-)
+_ADMITTED_NAMES = """
+    numpy.ndarray numpy.dtype _codecs.encode
+    numpy.core.multiarray._reconstruct numpy._core.multiarray._reconstruct
+    numpy.core.numeric._frombuffer numpy._core.numeric._frombuffer
+"""
+_ADMITTED_OPCODES = """
+    PROTO FRAME STOP GLOBAL STACK_GLOBAL REDUCE BUILD MARK NONE NEWTRUE NEWFALSE
+    BININT BININT1 BININT2 LONG1 EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_LIST APPEND APPENDS
+    BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8
+    MEMOIZE BINPUT LONG_BINPUT BINGET LONG_BINGET
+"""
 
 
 def read_pairs(path, target_path=None):
     """Reads sentence pairs from one file, or from two parallel ones.
 
-    - `.pkl`, `.pickle`: a pickled NumPy array of text of shape (n, 2). The pickle is decoded
-      without calling anything that it names, so that a stranger's file can do no harm.
+    - `.pkl`, `.pickle`: a pickled NumPy array of text of shape (n, 2). Nothing that the pickle
+      names is called, so that a stranger's file can do no harm.
     - `.tsv`, `.txt`: UTF-8, one pair per line, source and target separated by a tab; further
-      columns are ignored, blank lines skipped, quotes are text. The first line is skipped as a
-      header if its first two columns, whatever their case, are two different words of: source,
-      target, src, tgt, trg, en, de, fr, es, eng, deu, ger, fra, spa, English, German, Deutsch,
-      French, Spanish.
+      columns are ignored, blank lines skipped, quotes are text. A first line that names two
+      columns (source and target, en and de, English and German, ...) is skipped.
     - with `target_path`: UTF-8, line i of one file belongs to line i of the other.
 
     Each file may also be compressed (`.gz`). White space around a sentence is taken off; a pair
@@ -62,18 +58,13 @@ def read_pairs(path, target_path=None):
     """
     paths = [Path(path)] if target_path is None else [Path(path), Path(target_path)]
     for one in paths:
-        if not one.exists():
+        if one.is_dir() or not one.exists():
             raise FileNotFoundError(
                 f"No file of sentence pairs here; check the path. Received: {one}"
             )
-    reader = _READERS.get(_kind(paths[0])) if target_path is None else _read_parallel
     try:
-        if reader is None:
-            raise ValueError(
-                "the name does not say the format; name it .pkl, .tsv or .txt, or give the other "
-                f"language's file as `target_path`. Received: {paths[0].name}"
-            )
-        pairs = [(source.strip(), target.strip()) for source, target in reader(*paths)]
+        pairs = _read_one(*paths) if target_path is None else _read_parallel(*paths)
+        pairs = [(source.strip(), target.strip()) for source, target in pairs]
         pairs = [pair for pair in pairs if all(pair)]
         if not pairs:
             raise ValueError("expected at least one pair of sentences. Received: none")
@@ -86,8 +77,7 @@ def read_pairs(path, target_path=None):
 def write_pairs(path, pairs):
     """Writes sentence pairs so that `read_pairs` reads them back.
 
-    The file is written beside its place and then renamed: an earlier file is either still whole
-    or wholly replaced.
+    An earlier file is either still whole or wholly replaced.
 
     Args:
         path: path ending in `.pkl` or `.pickle` (a NumPy array of shape (n, 2), every text as wide
@@ -98,26 +88,33 @@ def write_pairs(path, pairs):
         ValueError: the suffix is unknown, or the format cannot hold these pairs.
         OSError: the file could not be written, for instance because the disk is full.
     """
-    path, pairs = Path(path), [tuple(pair) for pair in pairs]
-    if path.suffix.lower() not in _WRITERS:
+    path, pairs = Path(path).resolve(), [tuple(pair) for pair in pairs]  # a link stays a link
+    encode, forbidden = _WRITERS.get(path.suffix.lower(), (None, ""))
+    if not encode:
         raise ValueError(f"Name the file .pkl or .tsv, to say its format. Received: {path}")
-    encode, forbidden = _WRITERS[path.suffix.lower()]
     if not pairs:
         raise ValueError(f"Give at least one pair to write to {path}. Received: none")
-    _check_text(pairs, forbidden)
-    _replace(path, encode(pairs))
+    _check_text(pairs, forbidden + _SURROGATES)
+    with replacing(path) as beside:
+        beside.write_bytes(encode(pairs))
 
 
-def _kind(path):
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+def _read_one(path):
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix in (".pkl", ".pickle"):
+        return _read_pickle(path)
+    if suffix in (".tsv", ".txt"):
+        return _read_tab_separated(path)
+    raise ValueError(
+        "the name does not say the format; name it .pkl, .tsv or .txt, or give the other "
+        f"language's file as `target_path`. Received: {path.name}"
+    )
 
 
 def _read_bytes(path):
+    data = path.read_bytes()
     try:
-        if path.suffix.lower() == ".gz":
-            data = gzip.decompress(path.read_bytes())
-        else:
-            data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix.lower() == ".gz" else data
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(
             f"expected gzip data; fetch the file again. Received: {path.name} ({error})"
@@ -156,35 +153,27 @@ def _read_parallel(source_path, target_path):
 def _read_tab_separated(path):
     pairs = []
     for number, line in enumerate(_read_lines(path), start=1):
-        if not line.strip():
-            continue
         columns = line.split("\t")
-        if len(columns) < 2:
+        if len(columns) >= 2:
+            pairs.append((columns[0], columns[1]))
+        elif line.strip():
             raise ValueError(
                 f"line {number} has one column; separate source and target by a tab. "
                 f"Received: {line.strip()[:60]!r}"
             )
-        if pairs or not _is_header(columns):
-            pairs.append((columns[0], columns[1]))
-    return pairs
+    return pairs[1:] if pairs and _is_header(pairs[0]) else pairs
 
 
-def _is_header(columns):
-    words = {column.strip().lower() for column in columns[:2]}
-    return len(words) == 2 and words <= _HEADER_WORDS
-
-
-class _NotPairsError(ValueError):
-    def __init__(self, received):
-        expected = "expected a pickled NumPy array of text, of shape (n, 2)"
-        super().__init__(f"{expected}. Received: {received}")
+def _is_header(pair):
+    words = {side.strip().lower() for side in pair}
+    return len(words) == 2 and words.issubset(_HEADER_WORDS.split())
 
 
 class _Recorded:
     """A name or a call of a pickle, written down instead of looked up or made."""
 
     # No __dict__, so that a pickle cannot give it attributes.
-    __slots__ = ("arguments", "name", "state")
+    __slots__ = __match_args__ = ("name", "arguments", "state")
 
     def __init__(self, name, arguments=None):
         self.name, self.arguments, self.state = name, arguments, None
@@ -204,8 +193,9 @@ class _TextUnpickler(pickle.Unpickler):
     """
 
     def find_class(self, module, name):
-        if (module, name) not in _ADMITTED_NAMES:
-            raise _NotPairsError(f"a call of {module}.{name}, which was not run")
+        called = f"{module}.{name}"
+        if called not in _ADMITTED_NAMES.split():
+            raise ValueError(f"a call of {called[:60]!r}, which was not run")
         return _Recorded(name)
 
 
@@ -214,144 +204,85 @@ def _read_pickle(path):
     try:
         _check_opcodes(data)
         pairs = _decode_array(_TextUnpickler(io.BytesIO(data)).load())
-    except _NotPairsError:
-        raise
     except Exception as error:  # damaged pickles raise nearly anything
-        raise _NotPairsError(f"damaged data ({error})") from error
-    _check_text(pairs)
+        raise ValueError(
+            "expected a pickled NumPy array of text, of shape (n, 2); make or fetch it again. "
+            f"Received: {str(error) or type(error).__name__}"
+        ) from error
+    _check_text(pairs, _SURROGATES)
     return pairs
 
 
 def _check_opcodes(data):
     """Refuses what an array of text does not need, before memory is spent on it."""
+    admitted = frozenset(_ADMITTED_OPCODES.split())
     for count, (opcode, argument, _) in enumerate(pickletools.genops(data)):
-        if opcode.name not in _ADMITTED_OPCODES:
-            raise _NotPairsError(f"something else (opcode {opcode.name})")
+        if opcode.name not in admitted:
+            raise ValueError(f"something else (opcode {opcode.name})")
         # The unpickler makes a table as long as the greatest index claimed.
         if opcode.name == "LONG_BINPUT" and argument > count:
-            raise _NotPairsError(f"memo index {argument}")
+            raise ValueError(f"memo index {argument}")
 
 
 def _decode_array(record):
     """Makes the pairs from the recorded calls by which NumPy pickles an array."""
-    shape, dtype, order, raw = _array_parts(record)
+    shape, kind, byte_order, order, contents = _array_parts(record)
     if len(shape) != 2 or shape[1] != 2:
-        raise _NotPairsError(f"shape {shape}")
-    kind, byte_order = _dtype_parts(dtype)
+        raise ValueError(f"shape {str(shape)[:60]}")
     if kind in ("O", "O8"):
-        return _decode_objects(shape, raw)
-    width = re.fullmatch(r"U([1-9]\d{0,9})", kind)
-    if width is None or byte_order not in ("<", ">"):
-        raise _NotPairsError(f"dtype {kind[:20]}")
-    raw = _decode_bytes(raw)
+        # NumPy lists objects in C order, whatever the order of the array.
+        if not isinstance(contents, list) or len(contents) != shape[0] * 2:
+            raise ValueError(f"shape {shape} and another number of objects")
+        return list(zip(contents[::2], contents[1::2], strict=True))
+    if not re.fullmatch(r"U[1-9][0-9]{0,9}", kind) or byte_order not in ("<", ">"):
+        raise ValueError(f"dtype {kind[:20]!r}")
+    match contents:
+        case _Recorded("encode", (str(text), "latin1")):  # protocol 2 has no bytes
+            contents = text.encode("latin1")
     # Compared before NumPy sees it: the shape is a claim, the bytes are there.
-    claimed = shape[0] * 2 * int(width[1]) * 4
-    if len(raw) != claimed:
-        raise _NotPairsError(f"{len(raw)} bytes for a shape and dtype that take {claimed}")
-    flat = np.frombuffer(raw, dtype=f"{byte_order}{kind}") if raw else np.empty(0, "U1")
-    return flat.reshape(shape, order=order).tolist()
+    claimed = shape[0] * 2 * int(kind[1:]) * 4
+    if not isinstance(contents, bytes | bytearray) or len(contents) != claimed:
+        raise ValueError(f"something else than the {claimed} bytes of its shape and dtype")
+    return np.ndarray(shape, f"{byte_order}{kind}", contents, order=order).tolist()
 
 
 def _array_parts(record):
-    """Shape, recorded dtype, order ("C" or "F") and contents of a recorded array."""
-    name = record.name if isinstance(record, _Recorded) and record.arguments else None
-    match name, getattr(record, "arguments", None), getattr(record, "state", None):
-        case "_reconstruct", (_Recorded(name="ndarray"), *_), (_, tuple(shape), dtype, order, raw):
+    """Shape, name and byte order of the dtype, order ("C" or "F") and contents of an array."""
+    match record:
+        case _Recorded("_reconstruct", (_Recorded("ndarray"), *_), (_, shape, dtype, order, data)):
             order = "F" if order else "C"
-        case "_frombuffer", (raw, dtype, tuple(shape), "C" | "F" as order, *_), None:
+        case _Recorded("_frombuffer", (data, dtype, shape, "C" | "F" as order, *_), None):
             pass
         case _:
-            received = name or type(record).__name__.lstrip("_").lower()
-            raise _NotPairsError(received)
-    # 64 is more axes than NumPy allows; a longer shape would only fill the message.
-    if len(shape) > 64 or any(type(size) is not int or size < 0 for size in shape):
-        raise _NotPairsError("a shape of something but sizes")
-    return shape, dtype, order, raw
+            raise ValueError(getattr(record, "name", type(record).__name__))
+    match shape, dtype:
+        case tuple(), _Recorded("dtype", (str(kind), *_), (_, str(byte_order), *_)):
+            if all(type(size) is int and size >= 0 for size in shape):
+                return shape, kind, byte_order, order, data
+    raise ValueError("an array without sizes or dtype")
 
 
-def _dtype_parts(dtype):
-    """Name and byte order of a recorded dtype."""
-    match dtype:
-        case _Recorded(name="dtype", arguments=(str(kind), *_), state=(_, str(byte_order), *_)):
-            return kind, byte_order
-    raise _NotPairsError("no dtype")
-
-
-def _decode_objects(shape, items):
-    # NumPy lists objects in C order, whatever the order of the array.
-    if not isinstance(items, list) or len(items) != shape[0] * 2:
-        raise _NotPairsError(f"shape {shape} and another number of objects")
-    return list(zip(items[::2], items[1::2], strict=True))
-
-
-def _decode_bytes(raw):
-    # Protocol 2 has no bytes: it asks for `_codecs.encode(text, "latin1")`.
-    match raw:
-        case _Recorded(name="encode", arguments=(str(text), "latin1")):
-            return text.encode("latin1")
-        case bytes() | bytearray():
-            return raw
-    raise _NotPairsError("contents that are not bytes")
-
-
-def _check_text(pairs, forbidden=""):
+def _check_text(pairs, forbidden):
     for number, pair in enumerate(pairs, start=1):
+        if len(pair) != 2 or not all(isinstance(side, str) for side in pair):
+            kinds = ", ".join(type(side).__name__ for side in pair[:3])
+            raise ValueError(f"Pair {number} must be two texts. Received: {len(pair)} ({kinds})")
         for side in pair:
-            if not isinstance(side, str):
-                raise ValueError(f"Pair {number} must be text. Received: {type(side).__name__}")
-            if any(sign in side for sign in forbidden):
+            if re.search(f"[{forbidden}]", side):
                 raise ValueError(
-                    f"Pair {number} holds a sign that the format cannot: a tab, line break or "
-                    f"null; clean the pairs first. Received: {side[:60]!r}"
+                    f"Pair {number} holds a sign that the format cannot: a tab, line break, null "
+                    f"or half a character; clean the pairs first. Received: {side[:60]!r}"
                 )
-            try:
-                side.encode("utf-8")
-            except UnicodeEncodeError as error:
-                raise ValueError(
-                    f"Pair {number} must be Unicode text. Received: {side[:60]!r}"
-                ) from error
-        if len(pair) != 2:
-            raise ValueError(f"Pair {number} must have two sides. Received: {len(pair)}")
-
-
-def _encode_pickle(pairs):
-    return pickle.dumps(np.array(pairs), protocol=4)
 
 
 def _encode_tab_separated(pairs):
-    return "".join(f"{source}\t{target}\n" for source, target in pairs).encode("utf-8")
+    # A first pair that reads like a header is kept from being skipped by a real one.
+    rows = [("source", "target"), *pairs] if _is_header(pairs[0]) else pairs
+    return "".join(f"{source}\t{target}\n" for source, target in rows).encode("utf-8")
 
 
-def _replace(path, data):
-    path = path.resolve()  # a link stays a link
-    beside = path.with_name(path.name + ".part")
-    try:
-        with open(beside, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # a full disk may speak up only here
-        os.replace(beside, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise OSError(
-            error.errno,
-            "The pairs could not be written, an earlier file is as it was; free some space or "
-            f"choose another folder. Received: {error.strerror}",
-            str(path),
-        ) from error
-
-
-_READERS = {
-    ".pkl": _read_pickle,
-    ".pickle": _read_pickle,
-    ".tsv": _read_tab_separated,
-    ".txt": _read_tab_separated,
-}
+_SURROGATES = "\ud800-\udfff"  # halves of characters, in a regular expression
 # How to encode, and what the format cannot hold: NumPy cuts nulls off the end of a text.
-_WRITERS = {
-    ".pkl": (_encode_pickle, "\0"),
-    ".pickle": (_encode_pickle, "\0"),
-    ".tsv": (_encode_tab_separated, "\t\r\n"),
-    ".txt": (_encode_tab_separated, "\t\r\n"),
-}
+_PICKLE = (lambda pairs: pickle.dumps(np.array(pairs), protocol=4), "\0")
+_TABS = (_encode_tab_separated, "\t\r\n")
+_WRITERS = {".pkl": _PICKLE, ".pickle": _PICKLE, ".tsv": _TABS, ".txt": _TABS}

@@ -95,7 +95,11 @@ class WordTokenizer:
     def save(self, path):
         """Writes a JSON file."""
         with replacing(path) as beside:
-            beside.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
+            beside.write_text(self.to_json(), encoding="utf-8")
+
+    def to_json(self):
+        """The vocabulary and the rules as the text of the file."""
+        return self._tokenizer.to_str(pretty=True)
 
     @property
     def vocab_size(self):

@@ -93,9 +93,9 @@ class Checkpoints:
 
 
 def _check_shapes(group, expected, found):
-    if [tuple(shape) for shape in expected] != [tuple(shape) for shape in found]:
-        different = [i for i, (a, b) in enumerate(zip(expected, found)) if tuple(a) != tuple(b)]
+    expected, found = (list(map(tuple, shapes)) for shapes in (expected, found))
+    if expected != found:
         raise ValueError(
-            f"the {group} has {len(expected)} variables. Received: {len(found)}, "
-            f"{len(different)} of them of another shape"
+            f"the {group} has {len(expected)} variables of the shapes {expected}. "
+            f"Received: {len(found)} of the shapes {found}"
         )

@@ -17,9 +17,7 @@ def processor():
     info = Path("/proc/cpuinfo")
     if not info.exists():
         return Device(platform.processor() or platform.machine(), bfloat16=False)
-    fields = dict(
-        line.split(":", 1) for line in info.read_text().splitlines() if ":" in line
-    )
+    fields = dict(line.split(":", 1) for line in info.read_text().splitlines() if ":" in line)
     fields = {name.strip(): value.strip() for name, value in fields.items()}
     flags = fields.get("flags", "").split()
     name = fields.get("model name", platform.machine())

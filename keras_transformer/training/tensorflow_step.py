@@ -6,9 +6,14 @@ from keras_transformer.training.losses import masked_cross_entropy
 from keras_transformer.training.metrics import batch_totals
 from keras_transformer.training.processor import Device, processor
 
+# A batch as `LengthBuckets` makes it, of any size: one trace for all shapes computes as fast as one
+# for each, and a trace takes seconds.
+_IDS = tf.TensorSpec((None, None), tf.int32)
+_BATCH = ((_IDS, _IDS), _IDS)
+
 
 class TrainingStep:
-    """Trains and evaluates batch by batch, in graphs traced once for each shape.
+    """Trains and evaluates batch by batch, in a graph each that is traced once.
 
     Args:
         model: a built model, called on `(source, target_input)`.
@@ -20,8 +25,8 @@ class TrainingStep:
         self.model = model
         self.optimizer = optimizer
         self.label_smoothing = label_smoothing
-        self._train_batch = tf.function(self._train_batch)
-        self._evaluate_batch = tf.function(self._evaluate_batch)
+        self._train_batch = tf.function(self._train_batch, _BATCH)
+        self._evaluate_batch = tf.function(self._evaluate_batch, _BATCH)
 
     def train(self, batches, start=0):
         """Updates the weights once a batch.
@@ -73,8 +78,7 @@ def make_deterministic():
 
 def _prefetched(batches, start=0):
     """The batches as a `tf.data.Dataset` that prepares the next one meanwhile."""
-    ids = tf.TensorSpec((None, None), tf.int32)
     return tf.data.Dataset.from_generator(
         lambda: (batches[i] for i in range(start, len(batches))),
-        output_signature=((ids, ids), ids),
+        output_signature=_BATCH,
     ).prefetch(2)

@@ -1,0 +1,52 @@
+"""Scores of translations, by sacrebleu."""
+
+from typing import NamedTuple
+
+from sacrebleu.metrics import BLEU, CHRF
+
+
+class Scores(NamedTuple):
+    """Corpus scores from 0 to 100 and how they were computed."""
+
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+
+    def __str__(self):
+        return (
+            f"BLEU {self.bleu:.1f}  ({self.bleu_signature})\n"
+            f"chrF {self.chrf:.1f}  ({self.chrf_signature})"
+        )
+
+
+def score(translations, references):
+    """Corpus BLEU and chrF.
+
+    Args:
+        translations: a translation of each sentence.
+        references: for each sentence a list of at least one right translation.
+
+    Returns:
+        `Scores`.
+
+    Raises:
+        ValueError: if the numbers of sentences differ, there are none, or one has no reference.
+
+    References:
+        "A Call for Clarity in Reporting BLEU Scores" (Post, 2018);
+        "chrF: character n-gram F-score for automatic MT evaluation" (Popović, 2015).
+    """
+    if not translations or len(translations) != len(references) or not all(references):
+        raise ValueError(
+            "Each translation needs at least one reference. "
+            f"Received: {len(translations)} translations, {len(references)} lists of references"
+        )
+    most = max(map(len, references))
+    # sacrebleu wants the first reference of every sentence, then the second, … None: has none.
+    streams = [[x[i] if i < len(x) else None for x in references] for i in range(most)]
+    bleu, chrf = BLEU(), CHRF()
+    bleu_score = bleu.corpus_score(translations, streams).score
+    chrf_score = chrf.corpus_score(translations, streams).score
+    signatures = (str(bleu.get_signature()), str(chrf.get_signature()))
+    return Scores(bleu_score, chrf_score, *signatures)

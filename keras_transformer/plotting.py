@@ -1,0 +1,69 @@
+"""Pictures."""
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from keras_transformer.files import replacing
+
+
+def plot_losses(histories, path):
+    """Draws losses, accuracies and learning rates over the epochs.
+
+    Args:
+        histories: dictionary from the name of a run to its history, as `RunFolder.read_history`
+            returns it.
+        path: the picture to write; its suffix says the format (.png, .svg, .pdf).
+
+    Raises:
+        ValueError: if there is no run, or a history is empty.
+    """
+    if not histories or not all(histories.values()):
+        raise ValueError(f"There is nothing to draw. Received: {histories}")
+    figure = Figure(figsize=(8, 7), layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=(5, 3))
+    loss_axes = figure.add_subplot(grid[0, :])
+    accuracy_axes = figure.add_subplot(grid[1, 0])
+    rate_axes = figure.add_subplot(grid[1, 1])
+    for i, (name, history) in enumerate(histories.items()):
+        label = "" if len(histories) == 1 else f"{name}: "
+        _plot_pair(loss_axes, history, "loss", f"C{i}", label)
+        _mark_best(loss_axes, history, f"C{i}")
+        _plot_pair(accuracy_axes, history, "accuracy", f"C{i}")
+        rates = _column(history, "learning_rate")
+        rate_axes.plot(_column(history, "epoch"), rates, f"C{i}.-")
+    loss_axes.set_title(next(iter(histories)) if len(histories) == 1 else "Losses of the runs")
+    _finish_axes(loss_axes, "cross entropy (nats per token)")
+    _finish_axes(accuracy_axes, "token accuracy")
+    _finish_axes(rate_axes, "learning rate")
+    rate_axes.ticklabel_format(axis="y", scilimits=(0, 0))
+    loss_axes.legend()
+    with replacing(path) as beside:
+        figure.savefig(beside, dpi=150)
+
+
+def _plot_pair(axes, history, name, color, label=""):
+    epochs = _column(history, "epoch")
+    axes.plot(epochs, _column(history, name), f"{color}--", label=f"{label}training")
+    validation = _column(history, f"validation_{name}")
+    axes.plot(epochs, validation, f"{color}.-", label=f"{label}validation")
+
+
+def _mark_best(axes, history, color):
+    best = min(history, key=lambda row: row["validation_loss"])
+    epoch, loss = best["epoch"], best["validation_loss"]
+    axes.plot(epoch, loss, f"{color}o", markersize=10, fillstyle="none")
+    text = f"best: {loss:.2f} in epoch {epoch:.0f}"
+    axes.annotate(
+        text, (epoch, loss), (0, 14), textcoords="offset points", ha="center", color=color
+    )
+
+
+def _finish_axes(axes, label):
+    axes.set_xlabel("epoch")
+    axes.set_ylabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(alpha=0.3)
+
+
+def _column(history, name):
+    return [row[name] for row in history]

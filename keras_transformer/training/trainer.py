@@ -1,0 +1,192 @@
+"""The training loop: epochs, validation, history, saving. It knows no backend."""
+
+import contextlib
+import dataclasses
+import math
+import sys
+import time
+
+import keras
+from keras import ops
+
+from keras_transformer.run_folder import RunFolder
+from keras_transformer.training.checkpoints import Checkpoints
+from keras_transformer.training.interrupt import interrupt_flag
+from keras_transformer.training.steps import backend_module
+
+# Results are fetched this many at a time: a GPU is not kept waiting for each of them.
+_FETCHED_AT_ONCE = 10
+
+
+@dataclasses.dataclass
+class _State:
+    """All that the loop counts; with the variables of model and optimizer, all there is to save."""
+
+    epoch: int = 0  # finished ones
+    batch: int = 0  # finished ones of the epoch under way
+    totals: list = dataclasses.field(default_factory=lambda: [0.0, 0.0, 0.0])  # over these
+    seconds: float = 0.0  # spent on these
+    history: list = dataclasses.field(default_factory=list)  # a dictionary per finished epoch
+
+    @property
+    def best(self):
+        """The row of the history with the lowest validation loss."""
+        return min(self.history, key=lambda row: row["validation_loss"])
+
+
+class Trainer:
+    """Trains a translator until it gets no better, and keeps what a run's folder keeps.
+
+    After each epoch it writes a checkpoint and `history.csv`, and the weights if they are the best
+    so far. It goes on from the checkpoint that it finds: stopped by Ctrl-C, which saves, or in any
+    other way, it ends with the same weights as if it had never been stopped (on a processor bit for
+    bit).
+
+    Args:
+        model: a built `TransformerModel`.
+        optimizer: a `keras.optimizers.Optimizer`.
+        folder: the run's folder, as a path.
+        label_smoothing: of the loss that is minimised; the losses shown are without it.
+        patience: number of epochs without a better validation loss after which it stops.
+    """
+
+    def __init__(self, model, optimizer, folder, label_smoothing=0.0, patience=5):
+        optimizer.build(model.trainable_variables)
+        self.model = model
+        self.optimizer = optimizer
+        self.run = RunFolder(folder)
+        self.patience = patience
+        self._step = backend_module().TrainingStep(model, optimizer, label_smoothing)
+        self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
+        self._verbose = 1 if sys.stdout.isatty() else 2
+
+    def train(self, batches, validation, epochs):
+        """Trains; ends with the best weights in the model unless it was interrupted.
+
+        Args:
+            batches: a `LengthBuckets` to learn from.
+            validation: a `LengthBuckets` to watch.
+            epochs: number of epochs, those of the checkpoint included.
+
+        Returns:
+            The history, a list with a dictionary per epoch, and whether Ctrl-C has ended it.
+
+        Raises:
+            FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
+            OSError: if something cannot be saved; what was saved before is kept.
+        """
+        state = self._restore()
+        with interrupt_flag() as interrupt:
+            while state.epoch < epochs and not self._has_waited_enough(state):
+                print(f"Epoch {state.epoch + 1}/{epochs}")
+                self._train_epoch(state, batches, interrupt)
+                if interrupt.is_set():
+                    self._checkpoints.save(dataclasses.asdict(state))
+                    return state.history, True
+                self._finish_epoch(state, self._validate(validation))
+        if state.history:
+            self.model.load_weights(self.run.weights)
+        return state.history, False
+
+    def _restore(self):
+        counters = self._checkpoints.restore()
+        state = _State(**counters) if counters else _State()
+        if state.history:
+            self.run.write_history(state.history)
+        return state
+
+    def _has_waited_enough(self, state):
+        return bool(state.history) and state.epoch - state.best["epoch"] >= self.patience
+
+    def _train_epoch(self, state, batches, interrupt):
+        batches.set_epoch(state.epoch)
+        bar = _ProgressBar(len(batches), state, self._verbose)
+        fetched = []
+        with contextlib.closing(self._step.train(batches, start=state.batch)) as steps:
+            for totals in steps:
+                fetched.append(totals)
+                stop = interrupt.is_set()
+                last = state.batch + len(fetched) == len(batches)
+                if stop or last or len(fetched) == _FETCHED_AT_ONCE:
+                    bar.add(fetched)
+                    fetched = []
+                if stop:
+                    break
+
+    def _validate(self, validation):
+        totals = [0.0, 0.0, 0.0]
+        for batch in self._step.evaluate(validation):
+            totals = _add(totals, batch)
+        return totals
+
+    def _finish_epoch(self, state, validation_totals):
+        row = self._history_row(state, validation_totals)
+        state.history.append(row)
+        state.epoch, state.batch, state.totals, state.seconds = row["epoch"], 0, [0.0] * 3, 0.0
+        best = state.best
+        better = "best so far" if best is row else f"best: epoch {best['epoch']}"
+        loss, accuracy = row["validation_loss"], row["validation_accuracy"]
+        print(f"validation loss {loss:.3f}, accuracy {accuracy:.3f} ({better})", flush=True)
+        # The checkpoint comes last: if anything before it fails, the epoch is trained again.
+        if best is row:
+            self.run.write_weights(self.model)
+        self.run.write_history(state.history)
+        self._checkpoints.save(dataclasses.asdict(state))
+
+    def _history_row(self, state, validation_totals):
+        loss, accuracy = _means(state.totals)
+        validation_loss, validation_accuracy = _means(validation_totals)
+        _check_finite(validation_loss, state.epoch + 1)
+        return {
+            "epoch": state.epoch + 1,
+            "loss": loss,
+            "accuracy": accuracy,
+            "validation_loss": validation_loss,
+            "validation_accuracy": validation_accuracy,
+            "learning_rate": float(self.optimizer.learning_rate),
+            "tokens_per_second": round(state.totals[2] / state.seconds),
+            "seconds": round(state.seconds, 1),
+        }
+
+
+class _ProgressBar:
+    """Adds up the results of an epoch and shows them with tokens/s and the time left."""
+
+    def __init__(self, target, state, verbose):
+        names = ["loss", "accuracy", "tokens/s"]
+        self._bar = keras.utils.Progbar(target, verbose=verbose, stateful_metrics=names)
+        self._state = state
+        self._time = time.perf_counter()
+
+    def add(self, results):
+        """Adds the `batch_totals` of some batches."""
+        state = self._state
+        for totals in results:
+            state.totals = _add(state.totals, totals)
+        state.batch += len(results)
+        now = time.perf_counter()
+        state.seconds += now - self._time
+        self._time = now
+        loss, accuracy = _means(state.totals)
+        _check_finite(loss, state.epoch + 1)
+        speed = state.totals[2] / state.seconds
+        values = [("loss", loss), ("accuracy", accuracy), ("tokens/s", round(speed))]
+        self._bar.update(state.batch, values)
+
+
+def _add(totals, batch):
+    # In double precision and one by one: the sum is the same however the batches are grouped.
+    return [a + float(b) for a, b in zip(totals, ops.convert_to_numpy(batch), strict=True)]
+
+
+def _means(totals):
+    loss, right, words = totals
+    return loss / words, right / words
+
+
+def _check_finite(loss, epoch):
+    if not math.isfinite(loss):
+        raise FloatingPointError(
+            f"The loss is no longer finite in epoch {epoch}. The last checkpoint is kept. Try a "
+            f"smaller learning rate, a longer warm-up or float32. Received: a loss of {loss}"
+        )

@@ -1,0 +1,40 @@
+"""Trains an English-German translator; without arguments on the project's own corpus."""
+
+import argparse
+from pathlib import Path
+
+from keras_transformer.config import PRESETS, RunConfig, add_flags
+from keras_transformer.run_folder import RunFolder
+from keras_transformer.training.run import train_run
+
+
+def make_parser():
+    parser = argparse.ArgumentParser(prog="train.py", description=__doc__)
+    parser.add_argument("--run", help="folder to write (default: runs/NAME_OF_THE_DATA)")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in the folder")
+    parser.add_argument("--preset", choices=list(PRESETS), help="sizes (default: small)")
+    add_flags(parser)
+    return parser
+
+
+def make_config(run, resume, preset, changes):
+    if resume:
+        return run.read_config().with_changes(**(PRESETS[preset] if preset else {}), **changes)
+    if run.exists:
+        raise ValueError(f"Go on with this run by --resume, or choose another --run: {run.path}")
+    return RunConfig.from_preset(preset or "small", **changes)
+
+
+def main():
+    parser = make_parser()
+    changes = vars(parser.parse_args())
+    folder, resume, preset = (changes.pop(name) for name in ("run", "resume", "preset"))
+    run = RunFolder(folder or Path("runs") / Path(changes.get("data", RunConfig.data)).stem)
+    try:
+        train_run(make_config(run, resume, preset, changes), run.path)
+    except (OSError, ValueError, FloatingPointError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
+
+
+if __name__ == "__main__":
+    main()

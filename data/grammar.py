@@ -347,7 +347,9 @@ def imperative(verb, subject=DU):
 
 
 def zu_infinitive(verb):
-    """The infinitive with "zu": zu kaufen, anzurufen."""
+    """The infinitive with "zu": zu kaufen, anzurufen, spazieren zu gehen."""
+    if verb.prefix.endswith(" "):
+        return f"{verb.prefix}zu {verb.german}"
     return f"{verb.prefix}zu{verb.german}" if verb.prefix else f"zu {verb.german}"
 
 
@@ -424,7 +426,7 @@ class Clause:
 
 def join(words):
     """The non-empty words, with single spaces between them."""
-    return " ".join(word for word in words if word)
+    return " ".join(word.strip() for word in words if word)
 
 
 def sentence(words, mark="."):
@@ -648,9 +650,9 @@ def negate_english(auxiliary):
 def _split_particle(words, objects):
     """Place a particle behind a pronoun object: "pick him up", but "pick up the boy"."""
     verb, _, particle = words.rpartition(" ")
-    pronoun_first = objects and isinstance(objects[0].phrase, Pronoun)
-    is_particle = particle in ("up", "on", "off") and not objects[0].english_preposition
-    if verb and pronoun_first and is_particle:
+    if not (verb and objects and isinstance(objects[0].phrase, Pronoun)):
+        return words, ""
+    if particle in ("up", "on", "off") and not objects[0].english_preposition:
         return verb, particle
     return words, ""
 

@@ -210,6 +210,8 @@ die Zeit/- = time : mass wealth
 die Hilfe/- = help : mass wealth
 die Arbeit/- = work : mass
 die Rechnung/Rechnungen = bill : bill
+der Geburtstag/Geburtstage = birthday : dated
+das Stück/Stück = piece : measure
 """
 
 # English[/past/participle] ; German infinitive ("ein·kaufen", "sich freuen") ; changed stem ;
@@ -271,7 +273,7 @@ hear/heard/heard ; hören
 sing/sang/sung ; singen ; - ; gesungen
 play ; spielen
 order ; bestellen ; - ; bestellt
-pay ; bezahlen ; - ; bezahlt
+pay/paid/paid ; bezahlen ; - ; bezahlt
 show/showed/shown ; zeigen
 give/gave/given ; geben ; gib ; gegeben
 send/sent/sent ; schicken
@@ -301,7 +303,7 @@ dance ; tanzen
 swim/swam/swum ; schwimmen ; - ; geschwommen ; sein
 run/ran/run ; laufen ; läuf ; gelaufen ; sein
 go/went/gone ; gehen ; - ; gegangen ; sein
-go for a walk/went for a walk/gone for a walk ; spazieren·gehen ; - ; gegangen ; sein
+go for a walk/went for a walk/gone for a walk ; spazieren ·gehen ; - ; gegangen ; sein
 go shopping/went shopping/gone shopping ; ein·kaufen
 wait ; warten
 wait for ; warten
@@ -323,10 +325,10 @@ stand/stood/stood ; stehen ; - ; gestanden
 lie/lay/lain ; liegen ; - ; gelegen
 begin/began/begun ; an·fangen ; fäng ; gefangen
 hurry ; sich beeilen ; - ; beeilt
-be happy about ; sich freuen
+be happy about/was happy about/been happy about ; sich freuen
 look forward to ; sich freuen
 remember ; sich erinnern ; - ; erinnert
-be interested in ; sich interessieren
+be interested in/was interested in/been interested in ; sich interessieren
 take care of/took care of/taken care of ; sich kümmern
 get annoyed about/got annoyed about/gotten annoyed about ; sich ärgern
 complain about ; sich beschweren ; - ; beschwert
@@ -334,7 +336,6 @@ think of/thought of/thought of ; denken ; - ; gedacht
 dream of ; träumen
 talk about ; sprechen ; sprich ; gesprochen
 laugh about ; lachen
-be afraid ; haben ; - ; gehabt
 ask ; fragen
 speak/spoke/spoken ; sprechen ; sprich ; gesprochen
 study ; studieren
@@ -350,6 +351,17 @@ rain ; regnen
 snow ; schneien
 belong to ; gehören ; - ; gehört
 know that/knew that/known that ; wissen ; - ; gewusst
+say/said/said ; sagen
+hope ; hoffen
+think/thought/thought ; glauben
+try ; versuchen ; - ; versucht
+promise ; versprechen ; versprich ; versprochen
+decide ; beschließen ; - ; beschlossen
+have breakfast/had breakfast/had breakfast ; frühstücken
+depart ; ab·fahren ; fähr ; gefahren ; sein
+end ; enden
+speak/spoke/spoken ; sprechen ; sprich ; gesprochen
+walk ; gehen ; - ; gegangen ; sein
 """
 
 # English [comparative superlative] ; German [comparative superlative] : nouns or tags it suits
@@ -542,12 +554,12 @@ _TIMES = """
 today = heute : any
 now = jetzt : now
 right now = gerade : gerade
-yesterday = gestern : past
+yesterday = gestern : past near
 last week = letzte Woche : past
 last year = letztes Jahr : past long
 last month = letzten Monat : past long
-last night = gestern Abend : past
-this morning = heute Morgen : past
+last night = gestern Abend : past near
+this morning = heute Morgen : past near
 on Monday = am Montag : past future
 on Tuesday = am Dienstag : past future
 on Wednesday = am Mittwoch : past future
@@ -561,14 +573,14 @@ two days ago = vor zwei Tagen : past
 a week ago = vor einer Woche : past
 three weeks ago = vor drei Wochen : past long
 a month ago = vor einem Monat : past long
-tomorrow = morgen : future
-tonight = heute Abend : future
-tomorrow morning = morgen früh : future
+tomorrow = morgen : future near
+tonight = heute Abend : future near
+tomorrow morning = morgen früh : future near
 next week = nächste Woche : future
 next month = nächsten Monat : future long
 next year = nächstes Jahr : future long
 in the summer = im Sommer : future long
-this afternoon = heute Nachmittag : future
+this afternoon = heute Nachmittag : future near
 the day after tomorrow = übermorgen : future
 soon = bald : future long
 every day = jeden Tag : habit
@@ -606,8 +618,8 @@ patiently = geduldig : wait
 _FRAMES = """
 eat ; food ; id ; h ; dine
 drink ; drink ; i ; h ; dine
-buy ; food ; in ; h ; shop
-buy ; clothes own newspaper magazine book ; id ; - ; shop
+buy ; bread meat fish cheese butter rice vegetables chocolate fruit potato egg roll cake milk ; n ; h ; shop
+buy ; clothes bag watch umbrella suitcase backpack newspaper magazine book gift ; id ; - ; -
 buy ; furniture car bike computer lamp television carpet ; id ; - ; -
 sell ; car house bike guitar camera apartment ; dp ; - ; -
 read ; text ; idt ; h ; read
@@ -641,8 +653,8 @@ meet ; relation ; p ; h ; meet
 invite ; relation family ; p ; - ; -
 call ; relation family ; p ; h ; -
 pick up ; child grandmother son daughter sister friend ; p ; - ; -
-put on ; clothes ; p ; - ; -
-take off ; outdoor ; p ; - ; -
+put on ; coat jacket washed sweater ; p ; - ; -
+take off ; coat jacket sweater shirt dress ; p ; - ; -
 turn on ; computer radio television lamp light ; d ; - ; -
 turn off ; computer radio television lamp light ; d ; - ; -
 bring along ; cake salad soup game guitar camera ; di ; - ; -
@@ -705,10 +717,10 @@ think of ; an acc ; family vacation exam ; p ; -
 dream of ; von dat ; vacation house trip car ; i ; -
 talk about ; über acc ; movie book weather problem work plan exam ; d ; -
 laugh about ; über acc ; story movie picture mistake ; d ; -
-be happy about ; über acc ; gift letter answer weather idea ; d ; s
+be happy about/was happy about/been happy about ; über acc ; gift letter answer weather idea ; d ; s
 look forward to ; auf acc ; concert party vacation movie trip ; d ; -
 remember ; an acc ; trip song teacher word party ; d ; s
-be interested in ; für acc ; music sight language animal ; n ; s
+be interested in/was interested in/been interested in ; für acc ; music sight language animal ; n ; s
 take care of ; um acc ; child dog cat guest garden plant ; d ; -
 get annoyed about ; über acc ; weather mistake bill exam ; d ; s
 complain about ; über acc ; food weather bill hotel ; d ; -
@@ -729,8 +741,7 @@ explain ; problem game plan question word
 
 def _rows(table):
     """The fields of each line of a table, parted by " ; "."""
-    return [[field.strip() for field in line.split(" ; ")] for line in table.split("\n") if \
-line]
+    return [[field.strip() for field in line.split(" ; ")] for line in table.split("\n") if line]
 
 
 def _read_noun(line):
@@ -808,9 +819,8 @@ def select(words):
     return [n for n in NOUNS if n.english in wanted or any(tag in wanted for tag in n.tags)]
 
 
-ADJECTIVES_OF = {
-    noun.english: [a for a in ADJECTIVES if noun in select(a.suits)] for noun in NOUNS
-}
+_SUITED = [(adjective, set(select(adjective.suits))) for adjective in ADJECTIVES]
+ADJECTIVES_OF = {noun.english: [a for a, nouns in _SUITED if noun in nouns] for noun in NOUNS}
 
 
 @dataclass(frozen=True)

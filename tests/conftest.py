@@ -8,6 +8,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import pytest
 
+pytest.register_assert_rewrite("layer_contract")
+
 
 @pytest.fixture(autouse=True)
 def seed():
@@ -15,3 +17,13 @@ def seed():
     # `set_random_seed` would import TensorFlow whatever the backend.
     random.seed(0)
     np.random.seed(0)
+
+
+@pytest.fixture(scope="session")
+def other_process():
+    """One for all tests, for it takes seconds to start."""
+    from layer_contract import OtherProcess
+
+    process = OtherProcess()
+    yield process
+    process.close()

@@ -1,8 +1,6 @@
-"""The law that every layer obeys.
+"""The law that every layer obeys, and the helpers of the tests that state more.
 
-A layer is handed over as `make`, a function from keyword arguments of `keras.layers.Layer` to a new
-layer, and `inputs`, a dictionary from the names of the arguments of `call` to NumPy arrays whose
-first axis is the batch. Boolean arrays are masks.
+A layer's tests begin with a subclass of `LayerContract` that names the layer and its inputs.
 """
 
 import json
@@ -16,159 +14,255 @@ import numpy as np
 import pytest
 from keras import ops
 
-BAD_SIZES = (0, -1, 2.0, True)
-BAD_RATES = (1, 1.0, -0.1)
+BAD_SIZES = (0, -1, 2.0, True, None)
+BAD_RATES = (1, 1.5, -0.1)
 HALF_POLICIES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 
 
-def check_layer(make, inputs, still=()):
-    """Checks one layer against everything but `check_saved`, which is done for many at once.
+class LayerContract:
+    """What is true of every layer.
 
-    Args:
-        make: function from keyword arguments to a new layer.
-        inputs: dictionary from argument names to arrays.
-        still: ends of the paths of trainable weights whose gradient is zero by nature.
+    Attributes:
+        still: ends of the paths of the trainable weights whose gradient is zero by nature.
     """
-    check_build(make, inputs)
-    check_shape_and_dtype(make, inputs)
-    check_config(make, inputs)
-    check_half_precision(make, inputs)
-    check_training(make, inputs, still)
+
+    still = ()
+
+    def make(self, **kwargs):
+        """A new layer, given keyword arguments of `keras.layers.Layer`."""
+        raise NotImplementedError
+
+    def inputs(self):
+        """The arguments of `call` by name: two sentences of vectors, or of ids, and their masks."""
+        raise NotImplementedError
+
+    def test_built_is_as_good_as_called(self):
+        built, called, inputs = self.make(), self.make(), self.inputs()
+        called(**inputs)
+        if called.weights:
+            assert not built.built
+            built.build(*_shapes(inputs))
+        assert _names_and_shapes(built) == _names_and_shapes(called)
+        built.set_weights(random_weights(called))
+        called.set_weights(built.get_weights())
+        np.testing.assert_allclose(output(built, inputs), output(called, inputs))
+        assert _names_and_shapes(built) == _names_and_shapes(called)
+        assert built.built
+        assert called.built
+
+    def test_weights_have_names_of_their_own(self):
+        layer = self.make()
+        layer(**self.inputs())
+        paths = [w.path for w in layer.weights]
+        assert len(set(paths)) == len(paths), paths
+
+    def test_all_agree_about_the_output(self):
+        layer, inputs = self.make(), self.inputs()
+        eager, symbolic = layer(**inputs), layer(**symbols(inputs))
+        assert tuple(layer.compute_output_shape(*_shapes(inputs))) == tuple(eager.shape)
+        open_shapes = [(None, *shape[1:]) for shape in _shapes(inputs)]
+        assert tuple(layer.compute_output_shape(*open_shapes)) == (None, *eager.shape[1:])
+        assert tuple(symbolic.shape) == (None, *eager.shape[1:])
+        assert dtype_of(symbolic) == dtype_of(eager) == "float32"
+
+    def test_a_model_of_any_length_computes_the_same(self):
+        layer, inputs = self.make(), self.inputs()
+        expected = output(layer, inputs)
+        y = functional_model(layer, inputs).predict(list(inputs.values()), verbose=0)
+        np.testing.assert_allclose(y, expected, atol=1e-5)
+
+    def test_made_again_from_its_config(self):
+        layer, inputs = (
+            self.make(name="another", trainable=False, dtype="mixed_bfloat16"),
+            self.inputs(),
+        )
+        serialized = keras.saving.serialize_keras_object(layer)
+        again = keras.saving.deserialize_keras_object(json.loads(json.dumps(serialized)))
+        assert type(again) is type(layer)
+        assert keras.saving.serialize_keras_object(again) == serialized
+        assert type(layer).from_config(layer.get_config()).get_config() == layer.get_config()
+        assert (again.name, again.trainable) == ("another", False)
+        expected = output(layer, inputs)
+        again(**inputs)
+        again.set_weights(layer.get_weights())
+        np.testing.assert_allclose(output(again, inputs), expected)
+
+    def test_saved_here_and_loaded_elsewhere(self, tmp_path, other_process):
+        layer, inputs = self.make(), self.inputs()
+        model = functional_model(layer, inputs)
+        layer.set_weights(random_weights(layer))
+        check_saved(model, list(inputs.values()), tmp_path, other_process)
+
+    @pytest.mark.parametrize("closed", (False, True), ids=("open", "closed"))
+    @pytest.mark.parametrize("policy", HALF_POLICIES)
+    def test_half_precision_is_finite(self, policy, closed):
+        layer = self.make(dtype=policy)
+        inputs = _closed(self.inputs()) if closed else self.inputs()
+        y = layer(**inputs)
+        assert dtype_of(y) == HALF_POLICIES[policy]
+        assert np.isfinite(numpy(y)).all()
+        train_once(layer, inputs)
+        assert np.isfinite(output(layer, inputs)).all()
+        assert all(np.isfinite(numpy(w)).all() for w in layer.weights)
+        assert {w.dtype for w in layer.weights} <= {"float32"}
+
+    def test_one_step_changes_the_trainable_weights_only(self):
+        layer, inputs = self.make(), self.inputs()
+        layer(**inputs)
+        before = layer.get_weights()
+        train_once(layer, inputs)
+        for weight, old in zip(layer.weights, before, strict=True):
+            change = np.abs(numpy(weight) - old).max()
+            learns = weight.trainable and not weight.path.endswith(self.still)
+            assert (change > 1e-6) == learns, f"{weight.path} changed by {change}"
 
 
-def check_build(make, inputs):
-    """The layer has the same weights, all of them, whether it is built or called."""
-    called = make()
-    assert not called.built or not called.weights
-    called(**inputs)
-    assert called.built
-    built = make()
-    first_inputs = [x.shape for x in inputs.values() if x.dtype != bool]
-    built.build(*first_inputs)
-    assert built.built
-    assert [w.shape for w in built.weights] == [w.shape for w in called.weights]
-    assert all(part.built for part in built._flatten_layers())
-    paths = [w.path for w in called.weights]
-    assert len(set(paths)) == len(paths), paths
+def check_sizes_are_refused(make, *names):
+    """`make`, given any of the named sizes as no positive integer, says so."""
+    for name in names:
+        for size in BAD_SIZES:
+            check_refused(make, **{name: size})
 
 
-def check_shape_and_dtype(make, inputs):
-    """A symbolic call, an eager call and `compute_output_shape` agree."""
-    layer = make()
-    symbolic = layer(**symbols(inputs))
-    eager = layer(**inputs)
-    assert symbolic.shape[1:] == tuple(eager.shape[1:])
-    assert keras.backend.standardize_dtype(symbolic.dtype) == dtype_of(eager)
-    shapes = [x.shape for x in inputs.values() if x.dtype != bool]
-    assert tuple(layer.compute_output_shape(*shapes)) == tuple(eager.shape)
+def check_rates_are_refused(make):
+    """`make`, given a rate that is none, says so."""
+    for rate in BAD_RATES:
+        check_refused(make, rate=rate)
 
 
-def check_config(make, inputs):
-    """A layer made from the config is the same layer but for its weights."""
-    layer = make()
-    expected = output(layer, inputs)
-    serialized = keras.saving.serialize_keras_object(layer)
-    copies = (
-        type(layer).from_config(layer.get_config()),
-        keras.saving.deserialize_keras_object(json.loads(json.dumps(serialized))),
-    )
-    for copy in copies:
-        assert keras.saving.serialize_keras_object(copy)["config"] == serialized["config"]
-        copy(**inputs)
-        copy.set_weights(layer.get_weights())
-        np.testing.assert_allclose(output(copy, inputs), expected, atol=1e-6)
+def check_refused(make, **arguments):
+    """`make(**arguments)` raises a ValueError that ends by naming them all."""
+    received = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    with pytest.raises(ValueError, match=rf"`?Received: {re.escape(received)}$"):
+        make(**arguments)
 
 
-def check_half_precision(make, inputs):
-    """The output is half precise and finite, the variables are float32, also of closed rows."""
-    closed = {name: closed_first(x) if x.dtype == bool else x for name, x in inputs.items()}
-    for policy, dtype in HALF_POLICIES.items():
-        layer = make(dtype=policy)
-        for some_inputs in (inputs, closed):
-            y = layer(**some_inputs)
-            assert dtype_of(y) == dtype
-            assert np.isfinite(numpy(y)).all(), f"not finite with {policy}"
-        variables = layer.trainable_variables + layer.non_trainable_variables
-        assert {v.dtype for v in variables} <= {"float32"}
+def check_dropout(layer, *inputs):
+    """Chance is at work in training, and nowhere else."""
+    call = [numpy(layer(*inputs, training=training)) for training in (True, True, False, False)]
+    assert np.abs(call[0] - call[1]).max() > 0.01
+    np.testing.assert_array_equal(call[2], call[3])
+    np.testing.assert_array_equal(numpy(layer(*inputs)), call[2])
 
 
-def check_training(make, inputs, still=()):
-    """One step of gradient descent changes every trainable weight, and no other."""
-    layer = make()
-    model = functional_model(layer, inputs)
-    before = [numpy(w) for w in layer.weights]
-    model.compile(keras.optimizers.SGD(1.0), "mse", jit_compile=False)
-    shape = output(layer, inputs).shape
-    if layer.trainable_weights:
-        model.train_on_batch(inputs, np.random.default_rng(1).normal(size=shape))
-    for weight, old in zip(layer.weights, before, strict=True):
-        change = np.abs(numpy(weight) - old).max()
-        if weight.trainable and not weight.path.endswith(tuple(still)):
-            assert change > 1e-6, f"{weight.path} did not change"
-        else:
-            assert change < 1e-6, f"{weight.path} changed"
-
-
-def check_saved(models, folder, module):
-    """Models saved here compute the same in a new process, which loads them all.
+def check_future_is_unseen(call, x, t=3):
+    """`call(x)` sees at each position all up to it and nothing after it.
 
     Args:
-        models: dictionary from a name to a pair of a Keras model and its inputs.
+        call: function from a float or integer array to an array, both with positions on axis 1.
+        x: the array.
+        t: the position at which `x` is changed.
+    """
+    changed = x.copy()
+    changed[(slice(None), t) + (0,) * (x.ndim - 2)] += 1
+    y, other = numpy(call(x)), numpy(call(changed))
+    np.testing.assert_allclose(other[:, :t], y[:, :t], atol=1e-5)
+    assert (np.abs(other - y).max(axis=-1)[:, t:] > 1e-4).all()
+
+
+def check_saved(model, inputs, folder, other_process):
+    """The model, saved here, computes the same in another process.
+
+    Args:
+        model: a Keras model.
+        inputs: list of arrays.
         folder: an empty folder.
-        module: the module that the new process imports to know the layers.
+        other_process: the fixture.
     """
-    assert models
-    expected = {}
-    for name, (model, inputs) in models.items():
-        expected[name] = output(model, {"inputs": inputs})
-        model.save(folder / f"{name}.keras")
-        named = inputs if isinstance(inputs, dict) else dict(enumerate(inputs))
-        np.savez(folder / f"{name}.inputs.npz", **{str(key): x for key, x in named.items()})
-    environment = {**os.environ, "KERAS_BACKEND": keras.backend.backend()}
-    code = _NEW_PROCESS.format(module=module, names=list(models))
-    process = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True
-    )
-    assert process.returncode == 0, process.stderr
-    for name, y in expected.items():
-        np.testing.assert_allclose(np.load(folder / f"{name}.npy"), y, atol=1e-6, err_msg=name)
+    model.save(folder / "model.keras")
+    np.savez(folder / "inputs.npz", *inputs)
+    other_process.run(folder)
+    np.testing.assert_allclose(np.load(folder / "output.npy"), numpy(model(inputs)), atol=1e-6)
 
 
-_NEW_PROCESS = """
+class OtherProcess:
+    """A Python that knows nothing of this one and runs the models saved in folders."""
+
+    def __init__(self):
+        environment = {**os.environ, "KERAS_BACKEND": keras.config.backend()}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _OTHER_PROCESS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def run(self, folder):
+        """Loads `model.keras`, and writes what it makes of `inputs.npz` to `output.npy`."""
+        print(folder, file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        assert answer == "done\n", answer.replace("\\n", "\n")
+
+    def close(self):
+        self._process.communicate()
+
+
+_OTHER_PROCESS = """
+import sys
+import traceback
+
 import keras
 import numpy as np
-import {module}
-for name in {names}:
-    model = keras.models.load_model(name + ".keras")
-    inputs = dict(np.load(name + ".inputs.npz"))
-    if "0" in inputs:
-        inputs = tuple(inputs.values())
-    np.save(name + ".npy", keras.ops.convert_to_numpy(model(inputs)))
+
+import keras_transformer.layers
+import keras_transformer.models
+
+for line in sys.stdin:
+    folder = line.rstrip()
+    try:
+        model = keras.models.load_model(folder + "/model.keras")
+        inputs = list(np.load(folder + "/inputs.npz").values())
+        np.save(folder + "/output.npy", keras.ops.convert_to_numpy(model(inputs)))
+        print("done", flush=True)
+    except Exception:
+        print(repr(traceback.format_exc()), flush=True)
 """
 
 
-def check_refusal(make, value):
-    """`make()`, which is given `value`, raises a ValueError that ends by naming it."""
-    with pytest.raises(ValueError) as error:
-        make()
-    assert re.search(rf"Received: [^\n]*=?{re.escape(repr(value))}$", str(error.value))
-
-
 def functional_model(layer, inputs):
-    """A model of nothing but the layer, with the inputs' names."""
-    named = symbols(inputs)
-    return keras.Model(named, layer(**named))
+    """A model of nothing but the layer, whose inputs are a list of any length."""
+    named = symbols(inputs, any_length=True)
+    return keras.Model(list(named.values()), layer(**named))
 
 
-def symbols(inputs):
-    return {name: keras.Input(x.shape[1:], dtype=str(x.dtype), name=name) for name, x in inputs.items()}
+def symbols(inputs, any_length=False):
+    """Symbolic inputs for arrays; with `any_length`, all axes but that of features are open."""
+    return {
+        name: keras.Input(_open(x) if any_length else x.shape[1:], dtype=str(x.dtype), name=name)
+        for name, x in inputs.items()
+    }
 
 
-def closed_first(mask):
-    """The mask with every first row, of whatever axis the queries are, closed."""
-    mask = mask.copy()
-    mask[0] = False
-    return mask
+def train_once(layer, inputs):
+    """One large step of gradient descent of the layer, and of a dense layer that reads it."""
+    part = functional_model(layer, inputs)
+    model = keras.Model(part.inputs, keras.layers.Dense(3, dtype="float32")(part.outputs[0]))
+    noise = normal(*model(list(inputs.values())).shape)
+    sgd = keras.optimizers.SGD(1.0)
+    model.compile(sgd, "mse", run_eagerly=True, auto_scale_loss=False)
+    model.train_on_batch(list(inputs.values()), noise)
+
+
+def random_weights(layer):
+    """Values for all weights, such that no two weights are alike."""
+    rng = np.random.default_rng(2)
+    return [rng.normal(scale=0.5, size=w.shape).astype("float32") for w in layer.weights]
+
+
+def normal(*shape, seed=0):
+    """Random float32 vectors."""
+    return np.random.default_rng(seed).normal(size=shape).astype("float32")
+
+
+def padding(*lengths):
+    """The mask (B, 1, S) of sentences of these lengths, padded to the longest."""
+    return np.arange(max(lengths)) < np.array(lengths)[:, None, None]
+
+
+def causal(batch, length):
+    """The mask (B, T, T) that closes the future."""
+    return np.repeat(np.tri(length, dtype=bool)[None], batch, axis=0)
 
 
 def output(layer, inputs):
@@ -176,9 +270,31 @@ def output(layer, inputs):
 
 
 def numpy(x):
-    """Any array, as float32 if it is narrower."""
+    """Any tensor as a float32 array."""
     return ops.convert_to_numpy(ops.cast(x, "float32"))
 
 
 def dtype_of(x):
     return keras.backend.standardize_dtype(x.dtype)
+
+
+def _open(x):
+    ids_or_mask = x.dtype.kind in "bi"
+    return (None,) * (x.ndim - 1) if ids_or_mask else (*(None,) * (x.ndim - 2), x.shape[-1])
+
+
+def _closed(inputs):
+    """The inputs, where the first sentence may attend to nothing."""
+    first = np.array([True, False])
+    return {
+        name: x & ~first.reshape(-1, *(1,) * (x.ndim - 1)) if x.dtype == bool else x
+        for name, x in inputs.items()
+    }
+
+
+def _shapes(inputs):
+    return [x.shape for x in inputs.values() if x.dtype != bool]
+
+
+def _names_and_shapes(layer):
+    return [(w.name, tuple(w.shape)) for w in layer.weights]

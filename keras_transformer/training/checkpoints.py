@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import h5py
-import numpy as np
+from keras import ops
 
 from keras_transformer.files import replacing
 
@@ -76,7 +76,7 @@ class Checkpoints:
         with h5py.File(path, "w") as file:
             for group, variables in self._variables.items():
                 for i, variable in enumerate(variables):
-                    dataset = file.create_dataset(f"{group}/{i:04d}", data=np.asarray(variable))
+                    dataset = file.create_dataset(f"{group}/{i:04d}", data=ops.convert_to_numpy(variable))
                     dataset.attrs["path"] = variable.path  # for those who look inside
 
     def _read_variables(self, path):

@@ -1,0 +1,41 @@
+# Each target does everything on a fresh machine: it makes .venv, installs, and runs.
+PYTHON ?= python3
+BIN = .venv/bin
+INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.PHONY: train test parity check format bench clean
+
+train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
+	$(BIN)/python scripts/train.py $(ARGS)
+
+test: .venv/installed ## the suite, on both backends
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity"
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not tensorflow"
+
+parity: .venv/parity ## the comparisons with PyTorch
+	$(BIN)/python -m pytest -q -m parity
+
+check: .venv/installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: .venv/installed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: .venv/bench ## one table row per system and question
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean: ## runs/ is yours and stays
+	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/installed: setup.cfg pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(INSTALL) ".[test]"
+	touch $@
+
+.venv/parity .venv/bench: .venv/%: .venv/installed
+	$(INSTALL) ".[test,$*]"
+	touch $@

@@ -1,0 +1,135 @@
+import itertools
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from keras_transformer.data.cleaning import clean, clean_pairs
+from keras_transformer.data.pairs import read_pairs
+
+OPTIONS = ["keep_case", "keep_punctuation", "keep_umlauts"]
+CHOICES = [
+    dict(zip(OPTIONS, values, strict=True)) for values in itertools.product([False, True], repeat=3)
+]
+GERMAN = "„Schöne Grüße“ – sagt’s um 6:30, François!"
+
+
+def shared(name):
+    path = Path(__file__).resolve().parents[2].parent / "shared" / "data" / name
+    if not path.exists():
+        pytest.skip(f"needs the shared data file {name}")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("sentence", "cleaned"),
+    [
+        ("Go on.", "go on"),
+        ("Grüß Gott!", "gru gott"),
+        ("Schöne Straße", "schone strae"),
+        ("I don't know.", "i dont know"),
+        ("He's an ex-con, isn't he?", "hes an excon isnt he"),
+        ("It’s “quoted”", "its quoted"),
+        ("Come at 6:30 today", "come at today"),
+        ("my MP3-Player", "my"),
+        ("a\u00a0b  c\td", "ab c d"),
+        ("Yes - no", "yes no"),
+        ("François", "francois"),
+        ("Franc\u0327ois", "francois"),
+        ("12, 34!", ""),
+        ("Привет", ""),
+        ("", ""),
+    ],
+)
+def test_the_published_rule(sentence, cleaned):
+    assert clean(sentence) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("keep", "cleaned"),
+    [
+        ([], "schone grue sagts um francois"),
+        (["keep_case"], "Schone Grue sagts um Francois"),
+        (["keep_punctuation"], '"schone grue" - sagt\'s um 6:30, francois!'),
+        (["keep_umlauts"], "schöne grüße sagts um françois"),
+        (["keep_case", "keep_punctuation"], '"Schone Grue" - sagt\'s um 6:30, Francois!'),
+        (["keep_case", "keep_umlauts"], "Schöne Grüße sagts um François"),
+        (["keep_punctuation", "keep_umlauts"], '"schöne grüße" - sagt\'s um 6:30, françois!'),
+        (OPTIONS, '"Schöne Grüße" - sagt\'s um 6:30, François!'),
+    ],
+)
+def test_each_option_keeps_what_its_name_says(keep, cleaned):
+    assert clean(GERMAN, **dict.fromkeys(keep, True)) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("‘a’ ‚b‘ ‹c›", "'a' 'b' 'c'"),
+        ("“a” „b“ «c»", '"a" "b" "c"'),
+        ("1990–2000 — well", "1990-2000 - well"),
+        ("so—what", "so - what"),
+        ("and …", "and ..."),
+        ("a\u00a0b\u2009c", "a b c"),
+        ("Sil\u00adbe \u200bb\ufeff", "Silbe b"),
+    ],
+)
+def test_typography_becomes_plain(written, plain):
+    assert clean(written, keep_case=True, keep_punctuation=True, keep_umlauts=True) == plain
+
+
+def test_kept_umlauts_have_one_form():
+    composed, decomposed = "schön", unicodedata.normalize("NFD", "schön")
+    assert composed != decomposed
+    assert clean(decomposed, keep_umlauts=True) == clean(composed, keep_umlauts=True) == composed
+
+
+@pytest.mark.parametrize("sentence", ["x\u0304 y", "हिन्दी भाषा"])
+def test_kept_letters_keep_their_marks(sentence):
+    assert clean(sentence + ".", keep_umlauts=True) == sentence
+
+
+@pytest.mark.parametrize("keep", CHOICES, ids=str)
+def test_cleaning_again_changes_nothing(keep):
+    # Every sign of the basic plane between letters, and a few sentences.
+    signs = [f"A{chr(code)}b {chr(code)}" for code in range(0xD800)]
+    for sentence in [*signs, GERMAN, "ΟΔΟΣ. ΟΔΟΣ", "İstanbul", "a.\u0301 \u0308", "\u212b \u1ffd"]:
+        once = clean(sentence, **keep)
+        assert clean(once, **keep) == once, ascii(sentence)
+
+
+@pytest.mark.parametrize("keep", CHOICES, ids=str)
+def test_words_are_separated_by_single_spaces(keep):
+    cleaned = clean(" \t a \u2003 - \u00a0 — b\r\n", **keep)
+    assert cleaned == " ".join(cleaned.split(" ")) == cleaned.strip()
+    assert "" not in cleaned.split(" ")
+
+
+def test_pairs_without_a_side_are_dropped_and_repetitions_stay():
+    pairs = [("Go!", "Geh!"), ("12!", "Zwölf!"), ("Twelve!", "12!"), ("Go.", "Geh.")]
+    assert clean_pairs(pairs) == [("go", "geh"), ("go", "geh")]
+    assert clean_pairs(pairs, keep_punctuation=True) == [
+        ("go!", "geh!"),
+        ("12!", "zwolf!"),
+        ("twelve!", "12!"),
+        ("go.", "geh."),
+    ]
+
+
+@pytest.mark.parametrize("keep", CHOICES, ids=str)
+def test_options_reach_both_sides(keep):
+    both = (clean(GERMAN, **keep), clean("Ä. b", **keep))
+    assert clean_pairs(iter([(GERMAN, "Ä. b")]), **keep) == [both]
+
+
+def test_the_default_makes_the_published_set():
+    cleaned = clean_pairs(read_pairs(shared("deu.txt")))
+    assert cleaned == read_pairs(shared("english-german-both.pkl"))
+    assert clean_pairs(cleaned) == cleaned
+
+
+def test_keeping_drops_no_real_pair():
+    pairs = read_pairs(shared("deu.txt"))
+    kept = clean_pairs(pairs, keep_case=True, keep_punctuation=True, keep_umlauts=True)
+    assert len(kept) == len(pairs)
+    assert kept[2] == ("Hi.", "Grüß Gott!")

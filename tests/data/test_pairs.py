@@ -1,0 +1,439 @@
+import copyreg
+import gzip
+import os
+import pickle
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keras_transformer.data.pairs import read_pairs, write_pairs
+
+ROOT = Path(__file__).resolve().parents[2]
+PAIRS = [("go on", "mach weiter"), ("a dove", "die schönste Taube"), ("😀", "ß")]
+PROTOCOLS = [2, 3, 4, 5]
+
+
+def shared(name):
+    path = ROOT.parent / "shared" / "data" / name
+    if not path.exists():
+        pytest.skip(f"needs the shared data file {name}")
+    return path
+
+
+def error_of(*paths, kind=ValueError):
+    """The message with which reading ends: one line that says what was received."""
+    with pytest.raises(kind) as caught:
+        read_pairs(*paths)
+    message = str(caught.value)
+    assert "Received: " in message and "\n" not in message
+    assert all(str(path) in message for path in paths)
+    return message
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+# Pickles: what is read
+
+
+def with_module_path(data, core):
+    """The pickle of an array under the module path of NumPy 1 (core) or NumPy 2 (_core)."""
+    old_size = len(data)
+    data = re.sub(rb"cnumpy\._?core\.", b"cnumpy.%s." % core, data)
+
+    def rename(found):
+        name = b"numpy.%s.%s" % (core, found[1])
+        return b"\x8c" + bytes([len(name)]) + name
+
+    data = re.sub(rb"\x8c.numpy\._?core\.(\w+)", rename, data, flags=re.DOTALL)
+    if data[2:3] == b"\x95":  # a frame, which begins with its size
+        (size,) = struct.unpack("<Q", data[3:11])
+        data = data[:3] + struct.pack("<Q", size + len(data) - old_size) + data[11:]
+    return data
+
+
+@pytest.mark.parametrize("core", [b"core", b"_core"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.array,
+        lambda pairs: np.array(pairs, dtype=object),
+        lambda pairs: np.asfortranarray(np.array(pairs)),
+        lambda pairs: np.asfortranarray(np.array(pairs, dtype=object)),
+        lambda pairs: np.array(pairs, dtype=">U30"),
+        lambda pairs: np.array([pair[::-1] for pair in pairs])[:, ::-1],
+    ],
+    ids=["text", "object", "fortran", "fortran-object", "big-endian", "view"],
+)
+def test_reads_every_pickle_of_an_array_of_text(write, make, protocol, core):
+    data = with_module_path(pickle.dumps(make(PAIRS), protocol=protocol), core)
+    assert b"numpy." + core in data
+    assert read_pairs(write("pairs.pkl", data)) == PAIRS
+
+
+def test_reads_an_array_that_is_read_only(write):
+    array = np.array(PAIRS)
+    array.flags.writeable = False
+    assert read_pairs(write("pairs.pickle", pickle.dumps(array, protocol=5))) == PAIRS
+
+
+def test_reads_objects_that_are_one_and_the_same(write):
+    data = pickle.dumps(np.array([["a", "b"], ["a", "b"]], dtype=object))
+    assert read_pairs(write("pairs.pkl", data)) == [("a", "b"), ("a", "b")]
+
+
+@pytest.mark.filterwarnings("ignore:numpy.core")
+def test_reads_the_published_format():
+    path = shared("published-format-english-german-test.pkl")
+    pairs = read_pairs(path)
+    assert len(pairs) == 1000 and pairs[0] == ("im a purist", "ich bin ein purist")
+    assert pairs == [tuple(pair) for pair in pickle.loads(path.read_bytes()).tolist()]
+
+
+# Pickles: what is refused
+
+
+class Calls:
+    """Pickled as a call, which every plain unpickler makes."""
+
+    def __init__(self, function, *arguments):
+        self.call = function, arguments
+
+    def __reduce__(self):
+        return self.call
+
+
+def hostile_calls(marker):
+    return {
+        "os.system": Calls(os.system, f'echo > "{marker}"'),
+        "eval": Calls(eval, f"open({str(marker)!r}, 'w').close()"),
+        "numpy.save": Calls(np.save, str(marker), 0),
+        "numpy.method": Calls(np.ndarray.tofile, np.zeros(1), str(marker)),
+    }
+
+
+@pytest.mark.parametrize("protocol", [0, *PROTOCOLS])
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
+@pytest.mark.parametrize("name", hostile_calls(""))
+def test_runs_nothing_that_a_pickle_asks_for(write, tmp_path, name, inside, protocol):
+    marker = tmp_path / "marker.npy"
+    call = hostile_calls(marker)[name]
+    data = pickle.dumps(np.array([["a", call]], dtype=object) if inside else call, protocol)
+    pickle.loads(data)
+    assert marker.exists()  # the danger is real
+    marker.unlink()
+    assert "array of text, of shape (n, 2)" in error_of(write("hostile.pkl", data))
+    assert not marker.exists()
+
+
+def test_names_the_call_that_was_not_run(write):
+    data = pickle.dumps(Calls(os.system, "true"))
+    assert f"a call of '{os.system.__module__}.system'" in error_of(write("hostile.pkl", data))
+
+
+@pytest.mark.parametrize(
+    "global_name", ["numpy\nndarray.tofile", "numpy.core.multiarray\nfromfile", "numpy\ncore"]
+)
+def test_admits_no_other_name_of_numpy(write, global_name):
+    error_of(write("hostile.pkl", b"\x80\x02c" + global_name.encode() + b"\n."))
+
+
+def test_admits_no_registered_extension(write):
+    copyreg.add_extension("os", "system", 200)
+    try:
+        data = pickle.dumps(Calls(os.system, "true"), protocol=2).replace(
+            b"c%s\nsystem\n" % os.system.__module__.encode(), b"\x82\xc8"
+        )
+        assert "opcode EXT1" in error_of(write("hostile.pkl", data))
+    finally:
+        copyreg.remove_extension("os", "system", 200)
+
+
+def test_takes_no_bytes_for_objects(write):
+    from_buffer = np.zeros(1).__reduce_ex__(5)[0]
+    data = pickle.dumps(Calls(from_buffer, bytes(16), np.dtype(object), (1, 2), "C"))
+    error_of(write("hostile.pkl", data))
+
+
+def test_reserves_no_memory_that_is_only_claimed(write):
+    from_buffer = np.zeros(1).__reduce_ex__(5)[0]
+    rows = pickle.dumps(Calls(from_buffer, bytes(8), np.dtype("U1"), (2**40, 2), "C"))
+    width = pickle.dumps(Calls(from_buffer, bytes(8), np.dtype("U99999999"), (9, 2), "C"))
+    assert f"{2**40 * 8} bytes" in error_of(write("rows.pkl", rows))
+    assert f"{9 * 8 * 99999999} bytes" in error_of(write("width.pkl", width))
+    memo = b"\x80\x02Nr\xff\xff\xff\x7f."
+    assert "memo index 2147483647" in error_of(write("memo.pkl", memo))
+    error_of(write("bytes.pkl", b"\x80\x04\x8e" + struct.pack("<Q", 2**40) + b"a."))
+
+
+@pytest.mark.parametrize("size", [4, 12])
+def test_refuses_more_or_fewer_bytes_than_the_shape_takes(write, size):
+    from_buffer = np.zeros(1).__reduce_ex__(5)[0]
+    data = pickle.dumps(Calls(from_buffer, bytes(size), np.dtype("U1"), (1, 2), "C"))
+    assert "the 8 bytes" in error_of(write("pairs.pkl", data))
+
+
+def test_refuses_a_pickle_cut_off_anywhere(write):
+    data = pickle.dumps(np.array(PAIRS), protocol=4)
+    for size in range(1, len(data)):
+        error_of(write("cut.pkl", data[:size]))
+
+
+@pytest.mark.parametrize(
+    ("content", "received"),
+    [
+        (np.array(["a", "b"]), "shape (2,)"),
+        (np.array([["a", "b", "c"]]), "shape (1, 3)"),
+        (np.array([[["a"], ["b"]]]), "shape (1, 2, 1)"),
+        (np.array([["a", "b", "c"]], dtype=object), "shape (1, 3)"),
+        (np.array([[1, 2]], dtype="int64"), "dtype 'i8'"),
+        (np.array([[b"a", b"b"]]), "dtype 'S1'"),
+        (np.array([["a", 1]], dtype=object), "2 (str, int)"),
+        (np.array([["a", b"b"]], dtype=object), "2 (str, bytes)"),
+        (np.array([["a", None]], dtype=object), "2 (str, NoneType)"),
+        (np.array([["a", "\ud800"]]), "'\\ud800'"),
+        (np.array([["a", ""]]), "none"),
+        (np.empty((0, 2), dtype="U1"), "none"),
+        ([("a", "b")], "list"),
+        ("a", "str"),
+        ({}, "opcode EMPTY_DICT"),
+    ],
+)
+def test_says_what_else_a_pickle_holds(write, content, received):
+    assert received in error_of(write("pairs.pkl", pickle.dumps(content, 4))).split("Received: ")[1]
+
+
+def test_refuses_text_named_as_a_pickle(write):
+    assert "array of text" in error_of(write("pairs.pkl", "go on\tmach weiter\n"))
+
+
+# Tab-separated text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b\tc\nd\te\n",
+        "a b\tc\nd\te",
+        "a b\tc\r\nd\te\r\n",
+        "a b\tc\rd\te\r",
+        "\ufeffa b\tc\nd\te\n",
+        "\ufeffEnglish\tGerman\r\na b\tc\r\nd\te\r\n",
+        "source\ttarget\na b\tc\nd\te\n",
+        "EN\tde\tlicence\na b\tc\t1\nd\te\t2\n",
+        "a b\tc\tCC BY 2.0\textra\nd\te\t\n",
+        "\n  \na b\tc\n\t\n\r\nd\te\n\n",
+        " a b \t c\u00a0\nd\te\n",
+        "a b\tc\nno target\t\n\tno source\nd\te\n",
+    ],
+    ids=[
+        *["plain", "open end", "CRLF", "CR", "BOM", "BOM and header", "header"],
+        *["header of three", "four columns", "blank lines", "white space", "empty sides"],
+    ],
+)
+@pytest.mark.parametrize("name", ["pairs.tsv", "PAIRS.TXT"])
+def test_reads_tab_separated_text(write, name, text):
+    assert read_pairs(write(name, text)) == [("a b", "c"), ("d", "e")]
+
+
+def test_only_two_names_of_columns_make_a_header(write):
+    text = "German\tDeutsch!\nEnglish\tGerman\nen\ten\n"
+    assert len(read_pairs(write("pairs.tsv", text))) == 3
+    assert len(read_pairs(write("pairs.tsv", "en\ten\n" + text))) == 4
+
+
+def test_quotes_and_rare_line_separators_are_text(write):
+    pairs = [('"a', 'b"'), ("c\u2028d\x85e", "f\x0cg")]
+    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    assert read_pairs(write("pairs.tsv", text)) == pairs
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_says_which_line_has_one_column(write, end):
+    message = error_of(write("pairs.tsv", end.join(["a\tb", "", "only one", "c\td"])))
+    assert "line 3" in message and "'only one'" in message
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
+def test_says_which_line_is_not_utf8(write, start):
+    message = error_of(write("pairs.tsv", start + b"a\tb\nc\td\ngo\tsch\xf6n\n"))
+    assert "line 3" in message and "0xf6" in message
+
+
+def test_real_text():
+    pairs = read_pairs(shared("deu.txt"))
+    assert len(pairs) == 47448 and pairs[2] == ("Hi.", "Grüß Gott!")
+
+
+# Parallel text
+
+
+def test_line_i_belongs_to_line_i(write):
+    source = write("train.en", "\ufeffa b\r\n\r\nd\tx\r\n")
+    target = write("train.de", "c\nnothing to translate\ne")
+    assert read_pairs(source, target) == [("a b", "c"), ("d\tx", "e")]
+
+
+def test_says_how_many_lines_parallel_files_have(write):
+    source, target = write("train.en", "a\nb\nc\n"), write("train.de", "a\nb\n")
+    assert error_of(source, target).endswith("Received: 3 and 2")
+
+
+def test_says_which_of_two_files_is_not_utf8(write):
+    source, target = write("train.en", "a\nb\n"), write("train.de", b"a\n\xff\n")
+    assert "line 2 of train.de" in error_of(source, target)
+
+
+def test_reads_compressed_parallel_text():
+    paths = [shared(f"multi30k/val.{language}.gz") for language in ("en", "de")]
+    assert len(read_pairs(*paths)) == 1014
+
+
+# Any file
+
+
+def test_reads_compressed_files(write):
+    pickled, text = pickle.dumps(np.array(PAIRS)), "go on\tmach weiter\n"
+    assert read_pairs(write("pairs.pkl.gz", gzip.compress(pickled))) == PAIRS
+    assert read_pairs(write("pairs.TSV.GZ", gzip.compress(text.encode()))) == PAIRS[:1]
+
+
+def test_refuses_damaged_compression(write):
+    whole = gzip.compress(b"a\tb\n" * 99)
+    for data in (b"a\tb\n", whole[:-9], whole[:12] + b"\xff" * 9 + whole[21:]):
+        assert "gzip" in error_of(write("pairs.tsv.gz", data))
+
+
+@pytest.mark.parametrize("name", ["pairs.pkl", "pairs.tsv"])
+def test_refuses_a_file_that_is_missing_or_empty(write, tmp_path, name):
+    error_of(tmp_path / name, kind=FileNotFoundError)
+    assert "the file is empty" in error_of(write(name, b""))
+
+
+def test_refuses_a_missing_side(write, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"Received: .*train\.de"):
+        read_pairs(write("train.en", "a\n"), tmp_path / "train.de")
+
+
+def test_refuses_a_folder(tmp_path):
+    (tmp_path / "pairs.tsv").mkdir()
+    error_of(tmp_path / "pairs.tsv", kind=FileNotFoundError)
+
+
+@pytest.mark.parametrize("text", ["\n", "\ufeff", "a\t\n", "source\ttarget\n"])
+def test_refuses_a_file_without_pairs(write, text):
+    assert error_of(write("pairs.tsv", text)).endswith("Received: none")
+
+
+@pytest.mark.parametrize("name", ["train.en", "pairs", "pairs.gz"])
+def test_refuses_a_name_that_says_no_format(write, name):
+    assert error_of(write(name, "a\tb\n")).endswith(f"Received: {name}")
+
+
+# Writing
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".pickle", ".tsv", ".txt", ".PKL"])
+def test_reads_back_what_was_written(tmp_path, suffix):
+    path = tmp_path / f"pairs{suffix}"
+    write_pairs(path, iter(PAIRS))
+    assert read_pairs(path) == PAIRS
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".tsv"])
+def test_a_first_pair_like_a_header_is_read_back(tmp_path, suffix):
+    pairs = [("english", "german"), ("source", "target"), ("a", "b")]
+    write_pairs(tmp_path / f"pairs{suffix}", pairs)
+    assert read_pairs(tmp_path / f"pairs{suffix}") == pairs
+
+
+def test_writes_the_published_format(tmp_path):
+    write_pairs(tmp_path / "pairs.pkl", PAIRS)
+    array = pickle.loads((tmp_path / "pairs.pkl").read_bytes())
+    assert array.shape == (3, 2) and array.dtype == np.dtype("U18")
+    assert array.tolist() == [list(pair) for pair in PAIRS]
+
+
+def test_writes_pairs_that_numpy_holds(tmp_path):
+    write_pairs(tmp_path / "pairs.tsv", np.array(PAIRS))
+    assert read_pairs(tmp_path / "pairs.tsv") == PAIRS
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs"),
+    [
+        ("pairs.tsv", [("a", "b"), ("a\tb", "c")]),
+        ("pairs.tsv", [("a", "b"), ("a", "b\nc")]),
+        ("pairs.txt", [("a", "b"), ("a", "b\r")]),
+        ("pairs.pkl", [("a", "b"), ("a", "b\0")]),
+        ("pairs.pkl", [("a", "b"), ("a", "\ud800")]),
+        ("pairs.tsv", [("a", "b"), ("\udfff", "b")]),
+        ("pairs.tsv", [("a", "b"), ("a", "b", "c")]),
+        ("pairs.tsv", [("a", "b"), ("a",)]),
+        ("pairs.pkl", [("a", "b"), ("a", 1)]),
+        ("pairs.pkl", [("a", "b"), ("a", b"b")]),
+    ],
+)
+def test_refuses_what_the_format_cannot_hold(tmp_path, name, pairs):
+    with pytest.raises(ValueError, match=r"Pair 2 .*Received: "):
+        write_pairs(tmp_path / name, pairs)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "pairs"), [("pairs.tsv", []), ("pairs.csv", PAIRS)])
+def test_refuses_to_write_nothing_or_an_unknown_format(tmp_path, name, pairs):
+    with pytest.raises(ValueError, match="Received: "):
+        write_pairs(tmp_path / name, pairs)
+    assert not os.listdir(tmp_path)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    try:
+        (tmp_path / "link.tsv").symlink_to(tmp_path / "pairs.tsv")
+    except OSError:
+        pytest.skip("needs a system that allows links")
+    write_pairs(tmp_path / "link.tsv", PAIRS)
+    assert (tmp_path / "link.tsv").is_symlink()
+    assert read_pairs(tmp_path / "pairs.tsv") == PAIRS
+
+
+FILL_THE_DISK = """
+import resource, signal, sys
+from keras_transformer.data.pairs import write_pairs
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    write_pairs(sys.argv[1], [("new", "neu")] * 10_000)
+except OSError as error:
+    print(f"OSError: {error}")
+"""
+
+
+@pytest.mark.parametrize("name", ["pairs.pkl", "pairs.tsv"])
+def test_a_full_disk_leaves_the_earlier_file(tmp_path, name):
+    pytest.importorskip("resource", reason="needs POSIX limits of file size")
+    write_pairs(tmp_path / name, PAIRS)
+    done = subprocess.run(
+        [sys.executable, "-c", FILL_THE_DISK, str(tmp_path / name)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0 and done.stdout.startswith("OSError: ")
+    assert read_pairs(tmp_path / name) == PAIRS
+    assert os.listdir(tmp_path) == [name]

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from layer_contract import LayerContract, check_dropout, check_rates_are_refused, normal, numpy
+
+from keras_transformer.layers import AddNormalization
+
+
+class TestPostNorm(LayerContract):
+    def inputs(self):
+        return {"x": normal(2, 5, 8), "sublayer_output": normal(2, 5, 8, seed=1)}
+
+    def make(self, **kwargs):
+        return AddNormalization(rate=0.1, **kwargs)
+
+
+@pytest.mark.filterwarnings("ignore:Gradients do not exist")
+class TestPreNorm(TestPostNorm):
+    still = ("gamma", "beta")  # `call` leaves the norm to `before`
+
+    def make(self, **kwargs):
+        return AddNormalization(rate=0.1, norm_first=True, **kwargs)
+
+
+X = np.array([[1.0, 2.0], [5.0, 0.0]], "float32")
+F = np.array([[2.0, 5.0], [-3.0, -4.0]], "float32")
+
+
+def test_bad_rates_are_refused():
+    check_rates_are_refused(AddNormalization)
+
+
+def test_post_norm_normalises_the_sum():
+    """(3, 7) and (2, -4) have the means 5 and -1 and the deviations 2 and 3."""
+    add_norm = AddNormalization(rate=0.0)
+    np.testing.assert_allclose(numpy(add_norm(X, F)), [[-1, 1], [1, -1]], atol=1e-4)
+    np.testing.assert_array_equal(numpy(add_norm.before(X)), X)
+
+
+def test_pre_norm_normalises_what_the_sub_layer_reads():
+    """(1, 2) and (5, 0) have the means 1.5 and 2.5 and the deviations 0.5 and 2.5."""
+    add_norm = AddNormalization(rate=0.0, norm_first=True)
+    np.testing.assert_allclose(numpy(add_norm(X, F)), [[3, 7], [2, -4]])
+    np.testing.assert_allclose(numpy(add_norm.before(X)), [[-1, 1], [1, -1]], atol=1e-4)
+
+
+@pytest.mark.parametrize("norm_first", (False, True))
+def test_the_norm_has_a_scale_and_an_offset(norm_first):
+    add_norm = AddNormalization(rate=0.0, norm_first=norm_first)
+    add_norm.build((None, 2), (None, 2))
+    add_norm.normalization.set_weights([np.array([10.0, 20.0]), np.array([3.0, 4.0])])
+    y = add_norm.before(X) if norm_first else add_norm(X, F)
+    np.testing.assert_allclose(numpy(y), [[-7, 24], [13, -16]], atol=1e-2)
+
+
+@pytest.mark.parametrize("norm_first", (False, True))
+def test_drops_out_in_training_only(norm_first):
+    check_dropout(AddNormalization(0.5, norm_first), normal(2, 5, 8), normal(2, 5, 8, seed=1))
+
+
+def test_drops_out_the_sub_layer_and_not_the_residual():
+    add_norm, x = AddNormalization(rate=0.5, norm_first=True), normal(4, 50, 8)
+    ones = np.ones_like(x)
+    np.testing.assert_array_equal(numpy(add_norm(x, 0 * x, training=True)), x)
+    added = numpy(add_norm(0 * x, ones, training=True))
+    assert set(np.unique(added)) == {0, 2}  # what is kept is doubled, so that the mean stays

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from layer_contract import LayerContract, causal, normal, numpy, padding
+
+from keras_transformer.layers import DotProductAttention, record_attention
+
+
+class TestContract(LayerContract):
+    def inputs(self):
+        return {
+            "queries": normal(2, 5, 3),
+            "keys": normal(2, 7, 3, seed=1),
+            "values": normal(2, 7, 4, seed=2),
+            "attention_mask": padding(7, 3),
+        }
+
+    def make(self, **kwargs):
+        return DotProductAttention(**kwargs)
+
+
+def weights_of(queries, keys, attention_mask=None):
+    """The recorded weights, (..., T, S)."""
+    attention = DotProductAttention()
+    with record_attention() as weights:
+        attention(queries, keys, keys, attention_mask=attention_mask)
+    return numpy(weights[attention])
+
+
+def test_the_published_numbers_of_general_attention():
+    words = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    random = np.random.RandomState(42)
+    projections = [random.randint(3, size=(3, 3)) for _ in range(3)]
+    y = DotProductAttention()(*[(words @ w).astype("float32")[None] for w in projections])
+    published = [
+        [0.98522025, 1.74174051, 0.75652026],
+        [0.90965265, 1.40965265, 0.5],
+        [0.99851226, 1.75849334, 0.75998108],
+        [0.99560386, 1.90407309, 0.90846923],
+    ]
+    np.testing.assert_allclose(numpy(y)[0], published, atol=1e-6)
+
+
+def test_the_published_shape():
+    y = DotProductAttention()(*[normal(64, 5, 64, seed=seed) for seed in range(3)])
+    assert y.shape == (64, 5, 64)
+
+
+def test_scores_are_divided_by_the_root_of_d_k():
+    """Scores 4·ln 3 / √4 and 0 make the weights 9/10 and 1/10."""
+    queries = np.full((1, 1, 4), np.log(3), "float32")
+    keys = np.stack([np.ones((1, 4)), np.zeros((1, 4))], axis=1).astype("float32")
+    np.testing.assert_allclose(weights_of(queries, keys), [[[0.9, 0.1]]], atol=1e-6)
+
+
+def test_rows_of_weights_sum_to_one():
+    for mask in (None, padding(7, 3)):
+        weights = weights_of(normal(2, 5, 3), normal(2, 7, 3), mask)
+        assert weights.shape == (2, 5, 7)
+        assert (weights >= 0).all()
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-6)
+
+
+def test_weights_times_values_are_the_output():
+    q, k, v = normal(2, 5, 3), normal(2, 7, 3, seed=1), normal(2, 7, 4, seed=2)
+    mask = padding(7, 3)
+    y = DotProductAttention()(q, k, v, attention_mask=mask)
+    np.testing.assert_allclose(numpy(y), weights_of(q, k, mask) @ v, atol=1e-6)
+
+
+def test_a_query_attends_to_open_keys_only():
+    values = normal(2, 7, 4)
+    only_third = np.arange(7) == 2
+    y = DotProductAttention()(normal(2, 5, 3), normal(2, 7, 3), values, attention_mask=only_third)
+    np.testing.assert_allclose(numpy(y), np.repeat(values[:, 2:3], 5, axis=1), atol=1e-6)
+    weights = weights_of(normal(2, 5, 3), normal(2, 7, 3), padding(7, 3))
+    assert (weights[1, :, 3:] == 0).all()
+
+
+def test_a_query_that_may_attend_to_nothing_receives_zeros():
+    q, k, v = normal(2, 5, 3), normal(2, 7, 3, seed=1), normal(2, 7, 4, seed=2)
+    mask = np.ones((2, 5, 7), bool)
+    mask[0, 1], mask[1] = False, False
+    y = numpy(DotProductAttention()(q, k, v, attention_mask=mask))
+    assert (y[0, 1] == 0).all()
+    assert (y[1] == 0).all()
+    open_y = numpy(DotProductAttention()(q, k, v))
+    np.testing.assert_allclose(y[0, [0, 2, 3, 4]], open_y[0, [0, 2, 3, 4]], atol=1e-6)
+
+
+def test_an_open_mask_is_no_mask():
+    x = normal(2, 5, 3)
+    y, masked = weights_of(x, x), weights_of(x, x, np.ones((5, 5), bool))
+    np.testing.assert_allclose(masked, y, atol=1e-6)
+
+
+def test_with_a_causal_mask_the_future_cannot_change_the_past():
+    attention, mask = DotProductAttention(), causal(2, 5)
+    q, k, v = normal(2, 5, 3), normal(2, 5, 3, seed=1), normal(2, 5, 4, seed=2)
+    y = numpy(attention(q, k, v, attention_mask=mask))
+    k[:, 3:] += 1
+    v[:, 3:] += 1
+    other = numpy(attention(q, k, v, attention_mask=mask))
+    np.testing.assert_allclose(other[:, :3], y[:, :3], atol=1e-6)
+    assert (np.abs(other - y)[:, 3:] > 1e-4).all()
+
+
+def test_leading_axes_are_sentences_of_their_own():
+    """(B, N, T, d) is B·N times (T, d)."""
+    attention = DotProductAttention()
+    q, k, v = normal(2, 3, 5, 4), normal(2, 3, 7, 4, seed=1), normal(2, 3, 7, 6, seed=2)
+    mask = padding(7, 2)[:, None]  # (2, 1, 1, 7)
+    y = numpy(attention(q, k, v, attention_mask=mask))
+    for b, n in np.ndindex(2, 3):
+        alone = attention(q[b, n][None], k[b, n][None], v[b, n][None], attention_mask=mask[b])
+        np.testing.assert_allclose(y[b, n], numpy(alone)[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("policy", ("mixed_bfloat16", "mixed_float16"))
+def test_the_softmax_of_half_precision_runs_in_float32(policy):
+    """Weights of 1/300 each sum to 1 in float32, and to something else in bfloat16."""
+    attention = DotProductAttention(dtype=policy)
+    zeros = np.zeros((1, 300, 4))
+    with record_attention() as weights:
+        attention(zeros[:, :1], zeros, zeros)
+    np.testing.assert_allclose(numpy(weights[attention]), 1 / 300, rtol=1e-6)
+
+
+def test_the_recorder_leaves_the_output_and_other_calls_alone():
+    attention, x = DotProductAttention(), normal(2, 5, 3)
+    y = numpy(attention(x, x, x))
+    with record_attention() as weights:
+        recorded = numpy(attention(x, x, x))
+    kept = numpy(weights[attention])
+    attention(-x, x, x)
+    np.testing.assert_array_equal(recorded, y)
+    np.testing.assert_array_equal(numpy(weights[attention]), kept)
+    assert list(weights) == [attention]
+
+
+def test_recorders_nest_and_end_also_when_the_block_fails():
+    first, second, x = DotProductAttention(), DotProductAttention(), normal(2, 5, 3)
+    with record_attention() as outer:
+        with pytest.raises(RuntimeError), record_attention() as inner:
+            first(x, x, x)
+            raise RuntimeError
+        second(x, x, x)
+    assert (list(inner), list(outer)) == ([first], [second])

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from layer_contract import (
+    LayerContract,
+    causal,
+    check_dropout,
+    check_future_is_unseen,
+    check_rates_are_refused,
+    check_sizes_are_refused,
+    normal,
+    numpy,
+    padding,
+)
+
+from keras_transformer.layers import EncoderLayer
+
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0}
+BOTH = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
+
+
+class TestPostNorm(LayerContract):
+    still = ("key_projection/bias",)  # adds the same to all scores of a row
+
+    def inputs(self):
+        return {"x": normal(2, 5, 8), "attention_mask": padding(5, 3)}
+
+    def make(self, **kwargs):
+        return EncoderLayer(**SIZES, **kwargs)
+
+
+class TestPreNorm(TestPostNorm):
+    def make(self, **kwargs):
+        return EncoderLayer(**SIZES, activation="gelu", norm_first=True, **kwargs)
+
+
+def test_bad_arguments_are_refused():
+    def make(**kwargs):
+        return EncoderLayer(**{**SIZES, **kwargs})
+
+    check_sizes_are_refused(make, "h", "d_k", "d_v", "d_model", "d_ff")
+    check_rates_are_refused(make)
+
+
+def test_the_summary_of_its_graph_prints_the_published_number_of_parameters():
+    layer = EncoderLayer(h=8, d_k=8, d_v=8, d_model=512, d_ff=2048, rate=0.1)
+    lines = []
+    layer.build_graph(5).summary(print_fn=lambda line, **_: lines.append(line))
+    assert layer.count_params() == 2_233_536
+    assert "Total params: 2,233,536" in "".join(lines)
+
+
+@BOTH
+def test_its_graph_computes_with_its_weights(norm_first):
+    layer = EncoderLayer(**SIZES, norm_first=norm_first)
+    graph, x = layer.build_graph(5), normal(2, 5, 8)
+    np.testing.assert_allclose(numpy(graph(x)), numpy(layer(x)), atol=1e-6)
+    layer.feed_forward.outer.bias.assign_add(np.arange(8.0))
+    np.testing.assert_allclose(numpy(graph(x)), numpy(layer(x)), atol=1e-6)
+    assert len(graph.weights) == len(layer.weights)
+
+
+@BOTH
+def test_is_its_parts_in_the_order_of_the_paper(norm_first):
+    layer, x = EncoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8)
+    expected = numpy(layer(x))
+    norm_1, norm_2 = layer.add_norm_1.normalization, layer.add_norm_2.normalization
+    if norm_first:
+        y = norm_1(x)
+        x = x + layer.self_attention(y, y, y)
+        x = x + layer.feed_forward(norm_2(x))
+    else:
+        x = norm_1(x + layer.self_attention(x, x, x))
+        x = norm_2(x + layer.feed_forward(x))
+    np.testing.assert_allclose(numpy(x), expected, atol=1e-6)
+
+
+@BOTH
+def test_padding_changes_nothing(norm_first):
+    layer, x = EncoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8)
+    more = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
+    y, longer = layer(x), layer(more, attention_mask=padding(5, 5, 8)[:2])
+    np.testing.assert_allclose(numpy(longer)[:, :5], numpy(y), atol=1e-5)
+    assert np.abs(numpy(layer(more))[:, :5] - numpy(y)).max() > 0.01  # so the mask was needed
+
+
+@BOTH
+def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
+    layer, mask = EncoderLayer(**SIZES, norm_first=norm_first), causal(2, 5)
+    check_future_is_unseen(lambda x: layer(x, attention_mask=mask), normal(2, 5, 8))
+
+
+@BOTH
+def test_drops_out_in_training_only(norm_first):
+    check_dropout(EncoderLayer(**{**SIZES, "rate": 0.5}, norm_first=norm_first), normal(2, 5, 8))

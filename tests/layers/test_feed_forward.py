@@ -1,0 +1,47 @@
+import numpy as np
+from layer_contract import LayerContract, check_sizes_are_refused, normal, numpy
+
+from keras_transformer.layers import FeedForward
+
+
+class TestContract(LayerContract):
+    def inputs(self):
+        return {"x": normal(2, 5, 8)}
+
+    def make(self, **kwargs):
+        return FeedForward(d_ff=16, d_model=6, activation="gelu", **kwargs)
+
+
+def test_bad_sizes_are_refused():
+    check_sizes_are_refused(lambda d_ff=1: FeedForward(d_ff, 1), "d_ff")
+    check_sizes_are_refused(lambda d_model=1: FeedForward(1, d_model), "d_model")
+
+
+def test_is_the_equation_of_the_paper():
+    """max(0, xW₁ + b₁)W₂ + b₂, worked out by hand."""
+    layer = FeedForward(d_ff=3, d_model=1)
+    layer.build((None, 2))
+    layer.inner.set_weights([np.array([[1, 0, 1], [0, 1, -1]]), np.array([0, 10, 0])])
+    layer.outer.set_weights([np.array([[1], [10], [100]]), np.array([0.5])])
+    y = layer(np.array([[1.0, 2.0], [-1.0, -20.0]]))  # inner: (1, 12, -1) and (-1, -10, 19)
+    np.testing.assert_allclose(numpy(y), [[121.5], [1900.5]])
+
+
+def test_treats_every_position_alike_and_alone():
+    layer, x = FeedForward(d_ff=16, d_model=8), normal(2, 5, 8)
+    alone = [numpy(layer(x[:, t : t + 1])) for t in range(5)]
+    np.testing.assert_allclose(np.concatenate(alone, axis=1), numpy(layer(x)), atol=1e-6)
+
+
+def test_any_number_of_leading_axes():
+    layer, x = FeedForward(d_ff=16, d_model=4), normal(2, 3, 5, 8)
+    expected = numpy(layer(x.reshape(30, 8))).reshape(2, 3, 5, 4)
+    np.testing.assert_allclose(numpy(layer(x)), expected, atol=1e-6)
+
+
+def test_its_activation_is_that_of_the_inner_layer():
+    layer = FeedForward(d_ff=1, d_model=1, activation="tanh")
+    layer.build((None, 1))
+    layer.set_weights([np.ones(w.shape) for w in layer.weights])
+    x = np.array([[-3.0], [-1.0], [0.5]])
+    np.testing.assert_allclose(numpy(layer(x)), np.tanh(x + 1) + 1, atol=1e-6)

@@ -1,0 +1,128 @@
+import keras
+import numpy as np
+import pytest
+from layer_contract import (
+    LayerContract,
+    causal,
+    check_sizes_are_refused,
+    normal,
+    numpy,
+    padding,
+    random_weights,
+)
+
+from keras_transformer.layers import DotProductAttention, MultiHeadAttention, record_attention
+from keras_transformer.layers.multi_head_attention import merge_heads, split_heads
+
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8}
+
+
+class TestContract(LayerContract):
+    still = ("key_projection/bias",)  # adds the same to all scores of a row
+
+    def inputs(self):
+        return {
+            "queries": normal(2, 5, 6),
+            "keys": normal(2, 7, 4, seed=1),
+            "values": normal(2, 7, 9, seed=2),
+            "attention_mask": padding(7, 3),
+        }
+
+    def make(self, **kwargs):
+        return MultiHeadAttention(**SIZES, **kwargs)
+
+
+def test_bad_sizes_are_refused():
+    def make(**kwargs):
+        return MultiHeadAttention(**{**SIZES, **kwargs})
+
+    check_sizes_are_refused(make, *SIZES)
+
+
+@pytest.mark.parametrize(("size", "parameters"), ((64, 1_050_624), (8, 131_776)))
+def test_the_published_numbers_of_parameters_and_shape(size, parameters):
+    layer = MultiHeadAttention(h=8, d_k=size, d_v=size, d_model=512)
+    x = normal(64, 5, 512)
+    assert layer(x, x, x).shape == (64, 5, 512)
+    assert layer.count_params() == parameters
+
+
+def test_split_and_merge_are_inverses():
+    x, y = normal(2, 5, 12), normal(2, 3, 5, 4)
+    np.testing.assert_array_equal(numpy(merge_heads(split_heads(x, 3))), x)
+    np.testing.assert_array_equal(numpy(split_heads(merge_heads(y), 3)), y)
+
+
+def test_a_head_is_a_run_of_columns():
+    x = normal(2, 5, 12)
+    heads = numpy(split_heads(x, 3))
+    for i in range(3):
+        np.testing.assert_array_equal(heads[:, i], x[:, :, 4 * i : 4 * i + 4])
+
+
+def test_heads_are_attentions_of_their_own_concatenated_and_projected():
+    layer = MultiHeadAttention(**SIZES)
+    q, k, v = normal(2, 5, 8), normal(2, 7, 8, seed=1), normal(2, 7, 8, seed=2)
+    y = numpy(layer(q, k, v))
+    q = numpy(layer.query_projection(q)).reshape(2, 5, 2, 3)
+    k = numpy(layer.key_projection(k)).reshape(2, 7, 2, 3)
+    v = numpy(layer.value_projection(v)).reshape(2, 7, 2, 5)
+    heads = [DotProductAttention()(q[:, :, i], k[:, :, i], v[:, :, i]) for i in range(2)]
+    context = np.concatenate([numpy(head) for head in heads], axis=-1)
+    np.testing.assert_allclose(numpy(layer.output_projection(context)), y, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "mask", (None, padding(7, 3), causal(2, 7)[:, :5]), ids=("open", "padding", "causal")
+)
+def test_the_numbers_of_keras(mask):
+    ours = MultiHeadAttention(**SIZES)
+    theirs = keras.layers.MultiHeadAttention(2, key_dim=3, value_dim=5, output_shape=8)
+    q, k, v = normal(2, 5, 8), normal(2, 7, 8, seed=1), normal(2, 7, 8, seed=2)
+    ours.build(q.shape, k.shape, v.shape)
+    theirs.build(q.shape, v.shape, k.shape)
+    theirs.set_weights(random_weights(theirs))
+    for i, (name, size) in enumerate({"query": 6, "key": 6, "value": 10, "output": 8}.items()):
+        kernel, bias = theirs.get_weights()[2 * i : 2 * i + 2]
+        weights = [kernel.reshape(-1, size), bias.reshape(size)]
+        getattr(ours, f"{name}_projection").set_weights(weights)
+    with record_attention() as recorded:
+        y = ours(q, k, v, attention_mask=mask)
+    expected, scores = theirs(q, v, k, attention_mask=mask, return_attention_scores=True)
+    np.testing.assert_allclose(numpy(y), numpy(expected), atol=1e-5)
+    np.testing.assert_allclose(numpy(recorded[ours.attention]), numpy(scores), atol=1e-5)
+
+
+def test_the_order_of_keys_does_not_matter_and_that_of_queries_is_kept():
+    layer = MultiHeadAttention(**SIZES)
+    q, k, v = normal(2, 5, 8), normal(2, 7, 8, seed=1), normal(2, 7, 8, seed=2)
+    y = numpy(layer(q, k, v))
+    order = np.random.default_rng(3).permutation(7)
+    np.testing.assert_allclose(numpy(layer(q, k[:, order], v[:, order])), y, atol=1e-5)
+    np.testing.assert_allclose(numpy(layer(q[:, ::-1], k, v)), y[:, ::-1], atol=1e-5)
+    assert (
+        np.abs(numpy(layer(q, k[:, order], v)) - y).max() > 0.01
+    )  # keys and values belong together
+
+
+@pytest.mark.parametrize("shape", ((1, 7), (5, 7), (2, 1, 7), (1, 5, 7), (2, 5, 7)), ids=str)
+def test_masks_broadcast_to_every_head(shape):
+    layer = MultiHeadAttention(**SIZES)
+    mask = np.random.default_rng(4).random(shape) < 0.6
+    mask[..., 0] = True
+    full = np.broadcast_to(mask, (2, 5, 7))
+    with record_attention() as weights:
+        layer(normal(2, 5, 8), normal(2, 7, 8), normal(2, 7, 8), attention_mask=mask)
+    scores = numpy(weights[layer.attention])
+    assert scores.shape == (2, 2, 5, 7)
+    np.testing.assert_array_equal(scores > 0, np.repeat(full[:, None], 2, axis=1))
+
+
+def test_padding_changes_nothing():
+    layer = MultiHeadAttention(**SIZES)
+    x, z = normal(2, 5, 8), normal(2, 4, 8, seed=1)
+    more = np.concatenate([z, 9 * normal(2, 3, 8, seed=2)], axis=1)
+    y = numpy(layer(x, z, z))
+    longer = numpy(layer(x, more, more, attention_mask=padding(4, 4, 7)[:2]))
+    np.testing.assert_allclose(longer, y, atol=1e-5)
+    assert np.abs(numpy(layer(x, more, more)) - y).max() > 0.01  # so the mask was needed

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from layer_contract import (
+    LayerContract,
+    check_refused,
+    check_sizes_are_refused,
+    normal,
+    numpy,
+    random_weights,
+)
+
+from keras_transformer.layers import PositionEmbeddingFixedWeights, PositionEmbeddingLayer
+from keras_transformer.layers.position_embedding import sinusoidal_encoding
+
+SIZES = {"seq_length": 5, "vocab_size": 10, "output_dim": 6}
+IDS = np.array([[5, 6, 7, 2, 0], [3, 4, 2, 0, 0]], "int32")
+EITHER = pytest.mark.parametrize(
+    "layer_class", (PositionEmbeddingFixedWeights, PositionEmbeddingLayer)
+)
+
+
+class TestFixedPositions(LayerContract):
+    def inputs(self):
+        return {"ids": IDS}
+
+    def make(self, **kwargs):
+        return PositionEmbeddingFixedWeights(**SIZES, n=100.0, **kwargs)
+
+
+class TestFrozen(LayerContract):
+    def inputs(self):
+        return {"ids": IDS}
+
+    def make(self, **kwargs):
+        return PositionEmbeddingFixedWeights(**SIZES, freeze_words=True, **kwargs)
+
+
+class TestLearnedPositions(LayerContract):
+    def inputs(self):
+        return {"ids": IDS}
+
+    def make(self, **kwargs):
+        return PositionEmbeddingLayer(**SIZES, **kwargs)
+
+
+@EITHER
+def test_bad_sizes_are_refused(layer_class):
+    check_sizes_are_refused(lambda **kwargs: layer_class(**{**SIZES, **kwargs}), *SIZES)
+
+
+def test_sines_and_cosines_come_in_pairs():
+    def make(**kwargs):
+        return PositionEmbeddingFixedWeights(**{**SIZES, **kwargs})
+
+    check_refused(make, output_dim=5)
+    assert PositionEmbeddingLayer(**{**SIZES, "output_dim": 5})(IDS).shape == (2, 5, 5)
+
+
+def test_the_published_sinusoidal_table():
+    published = [
+        [0, 1, 0, 1],
+        [0.84147098, 0.54030231, 0.09983342, 0.99500417],
+        [0.90929743, -0.41614684, 0.19866933, 0.98006658],
+        [0.14112001, -0.9899925, 0.29552021, 0.95533649],
+    ]
+    np.testing.assert_allclose(numpy(sinusoidal_encoding(4, 4, n=100)), published, atol=1e-6)
+
+
+def test_the_sinusoidal_table_is_the_formula_also_far_away():
+    t, i = np.arange(3000)[:, None], np.arange(8)[None]
+    angles = t / 10000 ** (2 * i / 16)
+    expected = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(3000, 16)
+    np.testing.assert_allclose(numpy(sinusoidal_encoding(3000, 16)), expected, atol=1e-3)
+
+
+def test_the_published_rows_of_frozen_words():
+    layer = PositionEmbeddingFixedWeights(**SIZES, freeze_words=True)
+    y = numpy(layer(IDS))
+    assert y.shape == (2, 5, 6)
+    first = [-0.9589243, 1.2836622, 0.23000172, 1.9731903, 0.01077196, 1.9999421]
+    last = [-0.7568025, 0.3463564, 0.18459873, 1.982814, 0.00861763, 1.9999628]
+    np.testing.assert_allclose(y[0, 0], first, atol=1e-6)
+    np.testing.assert_allclose(y[0, 4], last, atol=1e-6)
+    np.testing.assert_allclose(y[1, 4], last, atol=1e-6)
+    assert not layer.trainable_weights
+
+
+def test_learned_words_are_scaled_by_the_root_of_the_size_and_positions_are_not():
+    layer = PositionEmbeddingFixedWeights(**SIZES, n=100.0)
+    layer.build(IDS.shape)
+    table = normal(10, 6)
+    layer.set_weights([table])
+    expected = table[IDS] * np.sqrt(6) + numpy(sinusoidal_encoding(5, 6, n=100.0))
+    np.testing.assert_allclose(numpy(layer(IDS)), expected, atol=1e-5)
+
+
+def test_new_words_are_as_large_as_their_positions():
+    """Scaled, the entries have unit deviation; sines and cosines have √½."""
+    layer = PositionEmbeddingFixedWeights(5, vocab_size=1000, output_dim=64)
+    layer.build((None, 5))
+    assert numpy(layer.words.embeddings).std() * np.sqrt(64) == pytest.approx(1, abs=0.05)
+
+
+def test_learned_positions_are_added_to_learned_words():
+    layer = PositionEmbeddingLayer(**SIZES)
+    y = layer(IDS)
+    assert y.shape == (2, 5, 6)
+    layer.set_weights(random_weights(layer))
+    words, positions = numpy(layer.words.embeddings), numpy(layer.positions.embeddings)
+    assert (words.shape, positions.shape) == ((10, 6), (5, 6))
+    np.testing.assert_allclose(numpy(layer(IDS)), words[IDS] + positions, atol=1e-6)
+    np.testing.assert_allclose(numpy(layer(IDS[:, :3])), words[IDS[:, :3]] + positions[:3])
+
+
+@pytest.mark.parametrize("freeze_words", (False, True))
+def test_fixed_positions_have_no_end(freeze_words):
+    layer = PositionEmbeddingFixedWeights(**SIZES, freeze_words=freeze_words)
+    ids = np.tile(IDS, (1, 40))
+    y = numpy(layer(ids))
+    assert y.shape == (2, 200, 6)
+    np.testing.assert_allclose(y[:, :5], numpy(layer(IDS)), atol=1e-6)
+    assert len(np.unique(y[0, ::5].round(4), axis=0)) == 40  # the same word at 40 positions
+
+
+def test_learned_positions_have_an_end():
+    layer = PositionEmbeddingLayer(**SIZES)
+    with pytest.raises(ValueError, match=r"seq_length[\s\S]*Received: a length of 6"):
+        layer(np.zeros((2, 6), "int32"))
+
+
+def test_positions_are_exact_in_half_precision():
+    """Counted in bfloat16, which has 8 bits, positions 256 and 257 would be one."""
+    layer = PositionEmbeddingFixedWeights(**SIZES, freeze_words=True, dtype="mixed_bfloat16")
+    y = numpy(layer(np.zeros((1, 500), "int32")))[0]
+    expected = numpy(sinusoidal_encoding(500, 6)) + np.array([0, 1, 0, 1, 0, 1])  # word 0
+    np.testing.assert_allclose(y, expected, atol=0.02)  # the rounding of numbers up to 2
+
+
+@EITHER
+@pytest.mark.parametrize("policy", ("float32", "mixed_float16"))
+def test_logits_are_products_with_the_words(layer_class, policy):
+    layer = layer_class(**SIZES, dtype=policy)
+    layer.build(IDS.shape)
+    x = normal(2, 5, 6)
+    logits = layer.to_logits(x)
+    assert logits.shape == (2, 5, 10)
+    np.testing.assert_allclose(numpy(logits), x @ numpy(layer.words.embeddings).T, atol=1e-5)

@@ -1,0 +1,108 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from keras_transformer.data.pairs import read_pairs
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "prepare_data.py"
+TEXT = "English\tGerman\nHi.\tGrüß Gott!\n12!\tZwölf!\nThe dove.\tDie Taube.\n"
+
+
+def shared(name):
+    path = ROOT.parent / "shared" / "data" / name
+    if not path.exists():
+        pytest.skip(f"needs the shared data file {name}")
+    return path
+
+
+@pytest.fixture
+def prepare(tmp_path):
+    (tmp_path / "pairs.txt").write_text(TEXT, encoding="utf-8")
+
+    def prepare(*arguments):
+        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return subprocess.run(
+            [sys.executable, str(SCRIPT), *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+        )
+
+    return prepare
+
+
+def assert_refused(done, *parts):
+    """Ends with status 2 and one line, which says what is wrong."""
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    line = done.stderr.splitlines()[-1]  # a backend may have written its log before it
+    assert line.startswith("prepare_data.py: error: ")
+    assert all(part in line for part in parts)
+
+
+@pytest.mark.parametrize("name", ["out.pkl", "out.tsv"])
+def test_cleans_a_file(prepare, tmp_path, name):
+    done = prepare("pairs.txt", name)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "read    3 pairs",
+        "dropped 1 pairs: cleaning left a side empty",
+        f"written 2 pairs to {name}",
+    ]
+    assert read_pairs(tmp_path / name) == [("hi", "gru gott"), ("the dove", "die taube")]
+
+
+def test_options_keep_what_they_say(prepare, tmp_path):
+    kept = prepare("pairs.txt", "out.tsv", "--keep-case", "--keep-punctuation", "--keep-umlauts")
+    assert kept.returncode == 0 and "dropped 0 pairs" in kept.stdout
+    assert read_pairs(tmp_path / "out.tsv") == read_pairs(tmp_path / "pairs.txt")
+    umlauts = prepare("pairs.txt", "out.tsv", "--keep-umlauts")
+    assert umlauts.returncode == 0
+    assert read_pairs(tmp_path / "out.tsv") == [("hi", "grüß gott"), ("the dove", "die taube")]
+
+
+def test_reads_two_parallel_files(prepare, tmp_path):
+    (tmp_path / "a.en").write_text("Hi.\nGo on.\n", encoding="utf-8")
+    (tmp_path / "a.de").write_text("Hallo!\nMach weiter.\n", encoding="utf-8")
+    assert prepare("a.en", "out.tsv", "--target-file", "a.de").returncode == 0
+    assert read_pairs(tmp_path / "out.tsv") == [("hi", "hallo"), ("go on", "mach weiter")]
+
+
+def test_makes_the_published_set(prepare, tmp_path):
+    source, published = shared("deu.txt"), shared("english-german-both.pkl")
+    assert prepare(source, "out.pkl").returncode == 0
+    assert read_pairs(tmp_path / "out.pkl") == read_pairs(published)
+
+
+def test_refuses_files_that_cannot_be_read(prepare, tmp_path):
+    assert_refused(prepare("missing.txt", "out.tsv"), "missing.txt")
+    (tmp_path / "bad.txt").write_bytes(b"a\tb\nc\t\xff\n")
+    assert_refused(prepare("bad.txt", "out.tsv"), "bad.txt", "line 2", "0xff")
+    (tmp_path / "one.txt").write_text("a\tb\nonly one\n", encoding="utf-8")
+    assert_refused(prepare("one.txt", "out.tsv"), "one.txt", "line 2")
+    (tmp_path / "bad.pkl").write_bytes(b"\x80\x04nothing")
+    assert_refused(prepare("bad.pkl", "out.tsv"), "bad.pkl")
+    assert not (tmp_path / "out.tsv").exists()
+
+
+def test_refuses_outputs_that_cannot_be_written(prepare, tmp_path):
+    assert_refused(prepare("pairs.txt", "out.csv"), "out.csv")
+    assert_refused(prepare("pairs.txt", "./pairs.txt"), "not an input")
+    assert_refused(prepare("pairs.txt", "pairs.txt/out.tsv"), "pairs.txt")
+    assert (tmp_path / "pairs.txt").read_text(encoding="utf-8") == TEXT
+
+
+def test_refuses_to_write_nothing(prepare, tmp_path):
+    (tmp_path / "numbers.tsv").write_text("12\t12\n", encoding="utf-8")
+    assert_refused(prepare("numbers.tsv", "out.tsv"), "at least one pair")
+
+
+def test_missing_arguments_show_the_usage(prepare):
+    done = prepare("pairs.txt")
+    assert done.returncode == 2 and "usage: prepare_data.py" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,44 @@
+"""A language of numbers, small enough to be learned in seconds, and what it takes to train it."""
+
+import itertools
+
+import keras
+
+from keras_transformer import PrepareDataset, Trainer, TransformerModel, WarmupSchedule
+
+WORDS = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf"}
+PAIRS = [
+    (" ".join(words), " ".join(WORDS[word] for word in words))
+    for length in (1, 2, 3)
+    for words in itertools.product(WORDS, repeat=length)
+]
+
+
+def make_dataset():
+    return PrepareDataset(seed=1)(PAIRS)
+
+
+def make_model(dataset, rate=0.0, model_class=TransformerModel):
+    keras.utils.set_random_seed(7)
+    sizes = {"h": 2, "d_k": 16, "d_v": 16, "d_model": 32, "d_ff_inner": 64, "n": 1, "rate": rate}
+    model = model_class(
+        dataset.source_tokenizer.vocab_size,
+        dataset.target_tokenizer.vocab_size,
+        8,
+        8,
+        **sizes,
+        norm_first=True,
+        tie_output=True,
+    )
+    model.build(((None, None), (None, None)))
+    return model
+
+
+def make_batches(dataset):
+    return dataset.batches(dataset.train, 16, seed=3), dataset.batches(dataset.validation, 16)
+
+
+def make_trainer(dataset, folder, rate=0.1, **options):
+    schedule = WarmupSchedule(d_model=32, warmup_steps=60, scale=0.3)
+    optimizer = keras.optimizers.Adam(schedule, beta_2=0.98, epsilon=1e-9)
+    return Trainer(make_model(dataset, rate), optimizer, folder, **options)

@@ -1,0 +1,209 @@
+"""What the loop promises: the same history twice, and a run that cannot be lost."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from tiny import PAIRS, WORDS, make_batches, make_dataset, make_model, make_trainer
+
+from keras_transformer import RunFolder, Trainer, Translate
+from keras_transformer.training.interrupt import interrupt_flag
+from keras_transformer.training.steps import backend_module
+
+EPOCHS = 3
+LOSSES = ("loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def deterministic():
+    backend_module().make_deterministic()
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset()
+
+
+@pytest.fixture(scope="module")
+def whole(dataset, tmp_path_factory):
+    """A trainer that has trained all epochs at a stretch, and its history."""
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("whole"))
+    history, interrupted = trainer.train(*make_batches(dataset), EPOCHS)
+    assert not interrupted
+    return trainer, history
+
+
+class At:
+    """Training batches that call a function when a certain one is taken."""
+
+    def __init__(self, batches, epoch, index, function):
+        self.batches, self.when, self.function = batches, (epoch, index), function
+
+    def __getattr__(self, name):
+        return getattr(self.batches, name)
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __getitem__(self, index):
+        if (self.batches.epoch, index) == self.when:
+            self.function()
+        return self.batches[index]
+
+
+def losses(history):
+    return [[row[name] for name in LOSSES] for row in history]
+
+
+def assert_same_run(trainer, history, whole):
+    """Same losses, best weights and checkpoints, bit for bit."""
+    other, expected = whole
+    assert losses(history) == losses(expected)
+    for a, b in zip(trainer.model.variables, other.model.variables, strict=True):
+        np.testing.assert_array_equal(numpy(a), numpy(b), err_msg=a.path)
+    for a, b in zip(trainer.optimizer.variables, other.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(numpy(a), numpy(b), err_msg=a.path)
+
+
+def numpy(variable):
+    return ops.convert_to_numpy(variable)
+
+
+def test_it_learns_to_translate(dataset, tmp_path):
+    trainer = make_trainer(dataset, tmp_path, rate=0.0)
+    history, _ = trainer.train(*make_batches(dataset), 30)
+    assert history[-1]["loss"] < history[0]["loss"] / 5
+    translate = Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
+    expected = dict(PAIRS)
+    sources = [source for source, _ in dataset.test]
+    right = [translate(source) == expected[source] for source in sources]
+    assert np.mean(right) > 0.8, dict(zip(sources, translate(sources), strict=True))
+    assert translate("two") in WORDS.values()
+
+
+def test_the_same_seed_gives_the_same_run(dataset, whole, tmp_path):
+    trainer = make_trainer(dataset, tmp_path)
+    history, _ = trainer.train(*make_batches(dataset), EPOCHS)
+    assert_same_run(trainer, history, whole)
+
+
+def test_another_seed_gives_another_run(dataset, whole, tmp_path):
+    trainer = make_trainer(dataset, tmp_path)
+    batches = dataset.batches(dataset.train, 16, seed=4)
+    history, _ = trainer.train(batches, make_batches(dataset)[1], 1)
+    assert losses(history)[0] != losses(whole[1])[0]
+
+
+def test_ctrl_c_saves_in_mid_epoch_and_the_run_goes_on_as_if_never_stopped(
+    dataset, whole, tmp_path
+):
+    batches, validation = make_batches(dataset)
+    stop = At(batches, 1, 4, lambda: signal.raise_signal(signal.SIGINT))
+    history, interrupted = make_trainer(dataset, tmp_path).train(stop, validation, EPOCHS)
+    assert interrupted and len(history) == 1
+    resumed = make_trainer(dataset, tmp_path)
+    history, interrupted = resumed.train(batches, validation, EPOCHS)
+    assert not interrupted
+    assert_same_run(resumed, history, whole)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_stops_at_once():
+    with pytest.raises(KeyboardInterrupt), interrupt_flag() as asked:
+        assert not asked.is_set()
+        signal.raise_signal(signal.SIGINT)
+        assert asked.is_set()
+        signal.raise_signal(signal.SIGINT)
+
+
+KILLED = """
+import os, signal, sys
+from test_trainer import At, make_batches, make_dataset, make_trainer, backend_module, EPOCHS
+backend_module().make_deterministic()
+dataset = make_dataset()
+batches, validation = make_batches(dataset)
+stop = At(batches, 2, 5, lambda: os.kill(os.getpid(), signal.SIGKILL))
+make_trainer(dataset, sys.argv[1]).train(stop, validation, EPOCHS)
+"""
+
+
+def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([here, os.path.dirname(here)])
+    environment = {**os.environ, "KERAS_BACKEND": keras.backend.backend(), "PYTHONPATH": path}
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    killed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert len(RunFolder(tmp_path).read_history()) == 2
+    resumed = make_trainer(dataset, tmp_path)
+    history, _ = resumed.train(*make_batches(dataset), EPOCHS)
+    assert_same_run(resumed, history, whole)
+
+
+def test_more_epochs_go_on_from_the_last_not_from_the_best(dataset, whole, tmp_path):
+    batches = make_batches(dataset)
+    make_trainer(dataset, tmp_path).train(*batches, 1)
+    resumed = make_trainer(dataset, tmp_path)
+    history, _ = resumed.train(*batches, EPOCHS)
+    assert_same_run(resumed, history, whole)
+
+
+def test_the_folder_holds_the_history_and_the_best_weights(dataset, whole):
+    trainer, history = whole
+    assert losses(trainer.run.read_history()) == losses(history)
+    best = make_model(dataset)
+    best.load_weights(trainer.run.weights)
+    total, words = 0.0, 0.0
+    for loss, _, count in backend_module().TrainingStep(best, keras.optimizers.SGD()).evaluate(
+        make_batches(dataset)[1]
+    ):
+        total, words = total + float(loss), words + float(count)
+    lowest = min(row["validation_loss"] for row in history)
+    assert total / words == pytest.approx(lowest, abs=1e-5)
+
+
+def test_it_stops_when_nothing_gets_better(dataset, tmp_path):
+    trainer = Trainer(make_model(dataset), keras.optimizers.SGD(0.0), tmp_path, patience=2)
+    history, interrupted = trainer.train(*make_batches(dataset), 10)
+    assert len(history) == 3 and not interrupted
+
+
+def test_a_loss_that_is_not_finite_stops_it_and_keeps_the_last_checkpoint(
+    dataset, whole, tmp_path
+):
+    batches, validation = make_batches(dataset)
+    trainer = make_trainer(dataset, tmp_path)
+
+    def spoil():
+        trainer.model.variables[0].assign(np.nan * numpy(trainer.model.variables[0]))
+
+    # The first batch of the second epoch: JAX takes the variables over before it.
+    with pytest.raises(FloatingPointError, match="last checkpoint is kept.*Received: a loss of nan"):
+        spoiled = At(batches, 1, 0, lambda: None)
+        spoiled.set_epoch = lambda epoch: (batches.set_epoch(epoch), epoch == 1 and spoil())
+        trainer.train(spoiled, validation, EPOCHS)
+    resumed = make_trainer(dataset, tmp_path)
+    history, _ = resumed.train(batches, validation, EPOCHS)
+    assert_same_run(resumed, history, whole)
+
+
+def test_a_checkpoint_of_another_model_is_refused(dataset, whole):
+    model = make_model(PrepareOther())
+    with pytest.raises(ValueError, match="does not fit this run"):
+        Trainer(model, keras.optimizers.SGD(), whole[0].run.path).train(
+            *make_batches(dataset), EPOCHS
+        )
+
+
+class PrepareOther:
+    """Stands for a dataset of another vocabulary."""
+
+    class source_tokenizer:
+        vocab_size = 5
+
+    target_tokenizer = source_tokenizer

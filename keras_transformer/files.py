@@ -24,10 +24,11 @@ def replacing(path):
         ...     beside.write_text("whole or not at all")
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"partial-{os.getpid()}-{path.name}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield beside
+        _flush(beside)
         os.replace(beside, path)
     except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as either
         raise OSError(
@@ -35,6 +36,13 @@ def replacing(path):
         ) from error
     finally:
         _remove(beside)
+
+
+def _flush(path):
+    """Waits until the disk has it all: a full one may say so only now."""
+    for file in path.iterdir() if path.is_dir() else [path]:
+        with open(file, "rb+") as opened:
+            os.fsync(opened.fileno())
 
 
 def _remove(path):

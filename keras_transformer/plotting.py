@@ -52,10 +52,10 @@ def _mark_best(axes, history, color):
     best = min(history, key=lambda row: row["validation_loss"])
     epoch, loss = best["epoch"], best["validation_loss"]
     axes.plot(epoch, loss, f"{color}o", markersize=10, fillstyle="none")
+    # Written towards the middle, so that it stays inside.
+    side = "left" if epoch <= history[-1]["epoch"] / 2 else "right"
     text = f"best: {loss:.2f} in epoch {epoch:.0f}"
-    axes.annotate(
-        text, (epoch, loss), (0, 14), textcoords="offset points", ha="center", color=color
-    )
+    axes.annotate(text, (epoch, loss), (0, 10), textcoords="offset points", ha=side, color=color)
 
 
 def _finish_axes(axes, label):

@@ -79,6 +79,16 @@ class LengthBuckets(keras.utils.PyDataset):
                 self._plan.append((length, rows[start : start + self.batch_size]))
         if shuffle:
             random.shuffle(self._plan)
+        self._vary_the_beginning()
+
+    def _vary_the_beginning(self):
+        # `fit` on TensorFlow judges all batches by the first two: it takes other lengths only if
+        # these two are of different lengths.
+        plan = self._plan
+        for i, (length, _) in enumerate(plan):
+            if length != plan[0][0]:
+                plan[1], plan[i] = plan[i], plan[1]
+                return
 
     def on_epoch_end(self):
         self.set_epoch(self.epoch + 1)

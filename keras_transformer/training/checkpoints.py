@@ -76,7 +76,8 @@ class Checkpoints:
         with h5py.File(path, "w") as file:
             for group, variables in self._variables.items():
                 for i, variable in enumerate(variables):
-                    dataset = file.create_dataset(f"{group}/{i:04d}", data=ops.convert_to_numpy(variable))
+                    value = ops.convert_to_numpy(variable)
+                    dataset = file.create_dataset(f"{group}/{i:04d}", data=value)
                     dataset.attrs["path"] = variable.path  # for those who look inside
 
     def _read_variables(self, path):

@@ -52,9 +52,10 @@ class TrainingStep:
             loss, words = masked_cross_entropy(target, logits, self.label_smoothing)
             mean_loss = loss / words
         variables = self.model.trainable_variables
-        self.optimizer.apply_gradients(
-            zip(tape.gradient(mean_loss, variables), variables, strict=True)
-        )
+        # A word's gradients come one for each place where it stands. Made dense they are added up;
+        # Keras's Adam would square them one by one.
+        gradients = [tf.convert_to_tensor(x) for x in tape.gradient(mean_loss, variables)]
+        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return batch_totals(target, logits)
 
     def _evaluate_batch(self, inputs, target):

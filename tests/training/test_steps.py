@@ -1,0 +1,143 @@
+"""One step, three ways to run it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from tiny import make_batches, make_dataset, make_model
+
+from keras_transformer import MaskedAccuracy, MaskedCrossEntropy, TransformerModel, WarmupSchedule
+from keras_transformer.training.steps import backend_module
+
+EPOCHS = 2
+BACKENDS = ("tensorflow", "jax")
+
+
+def make_optimizer(model):
+    optimizer = keras.optimizers.Adam(WarmupSchedule(32, 60, 0.3), beta_2=0.98, epsilon=1e-9)
+    optimizer.build(model.trainable_variables)
+    return optimizer
+
+
+def losses_of_step(weights):
+    """The mean loss of each batch, and the validation loss of each epoch."""
+    dataset = make_dataset()
+    model = make_model(dataset)
+    model.load_weights(weights)
+    step = backend_module().TrainingStep(model, make_optimizer(model), label_smoothing=0.1)
+    batches, validation = make_batches(dataset)
+    losses = []
+    for epoch in range(EPOCHS):
+        batches.set_epoch(epoch)
+        training = means(step.train(batches))
+        losses.append((training, means(step.evaluate(validation))))
+    return losses
+
+
+def means(results):
+    return [float(total[0]) / float(total[2]) for total in results]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weights") / "start.weights.h5"
+    make_model(make_dataset()).save_weights(path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def losses(weights):
+    return losses_of_step(weights)
+
+
+def test_the_losses_fall(losses):
+    assert losses[-1][1][0] < losses[0][0][0]
+
+
+def test_the_steps_of_both_backends_give_the_same_losses(weights, losses):
+    other = BACKENDS[1 - BACKENDS.index(keras.backend.backend())]
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([here, os.path.dirname(here)])
+    environment = {**os.environ, "KERAS_BACKEND": other, "PYTHONPATH": path}
+    code = "import json, sys, test_steps as t; print(json.dumps(t.losses_of_step(sys.argv[1])))"
+    process = subprocess.run(
+        [sys.executable, "-c", code, weights], env=environment, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr
+    for ours, theirs in zip(losses, json.loads(process.stdout.splitlines()[-1]), strict=True):
+        np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
+        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-4)
+
+
+def test_fit_gives_the_same_losses(weights):
+    # Not with Adam: Keras's, on TensorFlow, squares the gradients of a word that stands in several
+    # places one by one instead of their sum. And in one order: `fit` looks at a batch beforehand,
+    # which counts as an epoch.
+    dataset = make_dataset()
+    model = make_model(dataset)
+    optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
+    batches = dataset.batches(dataset.train, 16)
+    _, validation = make_batches(dataset)
+    model.load_weights(weights)
+    model.compile(optimizer, MaskedCrossEntropy(), metrics=[MaskedAccuracy()], jit_compile=False)
+    fitted = model.fit(batches, epochs=EPOCHS, shuffle=False, validation_data=validation, verbose=0)
+
+    model = make_model(dataset)
+    model.load_weights(weights)
+    optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
+    optimizer.build(model.trainable_variables)
+    step = backend_module().TrainingStep(model, optimizer)
+    for epoch in range(EPOCHS):
+        expected = np.mean(means(step.train(batches)))
+        assert fitted.history["loss"][epoch] == pytest.approx(expected, abs=1e-5)
+        expected = np.mean(means(step.evaluate(validation)))
+        assert fitted.history["val_loss"][epoch] == pytest.approx(expected, abs=1e-5)
+
+
+def test_there_are_no_more_traces_than_shapes():
+    traced = []
+
+    class Traced(TransformerModel):
+        def call(self, inputs, training=None):
+            if training is not None:
+                traced.append(training)
+            return super().call(inputs, training=training)
+
+    dataset = make_dataset()
+    model = make_model(dataset, model_class=Traced)
+    step = backend_module().TrainingStep(model, make_optimizer(model))
+    batches, validation = make_batches(dataset)
+    assert len(batches.shapes) > 1
+    for _ in range(2):
+        assert len(list(step.train(batches))) == len(batches)
+        assert len(list(step.evaluate(validation))) == len(validation)
+    assert 1 <= traced.count(True) <= len(batches.shapes)
+    assert 1 <= traced.count(False) <= len(validation.shapes)
+
+
+def test_it_says_which_device_computes():
+    device = backend_module().describe_device()
+    assert device.name and device.bfloat16 in (True, False)
+
+
+def test_empty_rows_change_neither_loss_nor_weights():
+    """A batch filled up with rows of padding trains as the batch without them."""
+    dataset = make_dataset()
+    (sources, inputs), targets = make_batches(dataset)[0][0]
+    rows = np.zeros((5, targets.shape[1]), "int32")
+    filled = [np.concatenate([x, rows[:, : x.shape[1]]]) for x in (sources, inputs, targets)]
+    results, weights = [], []
+    for source, target_input, target in ([sources, inputs, targets], filled):
+        model = make_model(dataset)
+        step = backend_module().TrainingStep(model, keras.optimizers.SGD(0.1))
+        step.optimizer.build(model.trainable_variables)
+        results += list(step.train([((source, target_input), target)]))
+        weights.append([ops.convert_to_numpy(w) for w in model.weights])
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
+    for a, b in zip(*weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)

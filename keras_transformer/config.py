@@ -59,6 +59,11 @@ class RunConfig:
         for name in ("epochs", "batch_size", "patience"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be positive. Received: {getattr(self, name)}")
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(
+                "`label_smoothing` must be at least 0 and less than 1. "
+                f"Received: {self.label_smoothing}"
+            )
         if self.dtype not in DTYPES:
             raise ValueError(f"`dtype` must be one of {DTYPES}. Received: {self.dtype!r}")
 

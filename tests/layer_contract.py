@@ -133,7 +133,7 @@ def check_rates_are_refused(make):
 def check_refused(make, **arguments):
     """`make(**arguments)` raises a ValueError that ends by naming them all."""
     received = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-    with pytest.raises(ValueError, match=rf"`?Received: {re.escape(received)}$"):
+    with pytest.raises(ValueError, match=rf"Received: {re.escape(received)}$"):
         make(**arguments)
 
 

@@ -39,10 +39,11 @@ def train_run(config, folder):
     dataset = _prepare(config)
     if run.exists:
         run.check_dataset(dataset)
+    trainer = _make_trainer(config, run, dataset)  # before anything is written: it may refuse
+    if run.exists:
         run.write_config(config)
     else:
         run.create(config, dataset)
-    trainer = _make_trainer(config, run, dataset)
     batches = dataset.batches(dataset.train, config.batch_size, seed=config.seed)
     validation = dataset.batches(dataset.validation, config.batch_size)
     history, interrupted = trainer.train(batches, validation, config.epochs)

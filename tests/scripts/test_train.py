@@ -1,0 +1,188 @@
+"""The main job, as a user runs it: train, look, translate, score."""
+
+import contextlib
+import io
+import json
+import os
+import pickle
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny import PAIRS
+
+from keras_transformer import RunFolder
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+TINY = ["--d-model", "32", "--d-ff", "64", "--n", "1", "--h", "2", "--batch-size", "16"]
+
+
+def run_script(name, *arguments, folder, expected=0, text=""):
+    """Runs a script as in a process of its own; returns its output, or its errors if expected."""
+    output, errors, status = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", [name, *arguments])
+        patch.setattr(sys, "stdin", io.StringIO(text))
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            try:
+                runpy.run_path(str(SCRIPTS / name), run_name="__main__")
+            except SystemExit as end:
+                status = end.code
+    assert status == expected, output.getvalue() + errors.getvalue()
+    return output.getvalue() if expected == 0 else errors.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("user")
+    lines = "".join(f"{source}\t{target}\n" for source, target in PAIRS)
+    (folder / "numbers.tsv").write_text(lines, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def output(folder):
+    return run_script("train.py", "--data", "numbers.tsv", "--epochs", "2", *TINY, folder=folder)
+
+
+def test_it_says_what_it_does_and_what_to_do_next(output):
+    for part in ("training pairs", "parameters", "Epoch 2/2", "tokens/s", "BLEU", "chrF"):
+        assert part in output
+    assert output.count("→") == 10
+    assert 'python scripts/translate.py runs/numbers "' in output
+
+
+def test_the_run_is_a_folder_of_harmless_files(folder, output):
+    run = folder / "runs" / "numbers"
+    files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
+    assert files == {
+        "config.json",
+        "source_tokenizer.json",
+        "target_tokenizer.json",
+        "test.tsv",
+        "history.csv",
+        "curves.png",
+        "weights/best.weights.h5",
+        "checkpoints/000002/variables.h5",
+        "checkpoints/000002/counters.json",
+    }
+    assert len(RunFolder(run).read_history()) == 2
+
+
+def test_translate_takes_arguments_the_standard_input_and_files(folder, output):
+    given = run_script("translate.py", "runs/numbers", "one two", "five", folder=folder)
+    assert len(given.splitlines()) == 2
+    text = "one two\nfive\n"
+    piped = run_script("translate.py", "runs/numbers", folder=folder, text=text)
+    (folder / "sentences.txt").write_text(text)
+    read = run_script("translate.py", "runs/numbers", "--file", "sentences.txt", folder=folder)
+    assert given == piped == read
+
+
+def test_evaluate_prints_the_score_of_the_training_again(folder, output):
+    printed = run_script("evaluate.py", "runs/numbers", folder=folder)
+    scores = [line for line in output.splitlines() if line.startswith(("BLEU", "chrF"))]
+    assert len(scores) == 2
+    assert [line for line in printed.splitlines() if line.startswith(("BLEU", "chrF"))] == scores
+    assert "nrefs:1" in scores[0]
+
+
+def test_plot_losses_draws_one_run_and_several(folder, output):
+    run_script("plot_losses.py", "runs/numbers", folder=folder)
+    run_script(
+        "plot_losses.py", "runs/numbers", "runs/numbers", "--output", "both.svg", folder=folder
+    )
+    assert (folder / "both.svg").read_text().startswith("<?xml")
+    run_script("plot_losses.py", "runs/numbers", "runs/numbers", folder=folder, expected=2)
+
+
+def test_a_run_goes_on_only_as_it_was_begun(folder, output):
+    again = ["--data", "numbers.tsv"]
+    error = run_script("train.py", *again, folder=folder, expected=2)
+    assert "Go on with this run by --resume" in error
+    error = run_script("train.py", *again, "--resume", "--n", "2", folder=folder, expected=2)
+    assert "Received: {'n': 2}" in error
+    other = "".join(f"{word}\t{word}\n" for word in "abcdefghijklmnopqrst")
+    (folder / "other.tsv").write_text(other)
+    arguments = ["--run", "runs/numbers", "--resume", "--data", "other.tsv"]
+    error = run_script("train.py", *arguments, folder=folder, expected=2)
+    assert "was begun on other data" in error
+    assert json.loads((folder / "runs/numbers/config.json").read_text())["data"] == "numbers.tsv"
+
+
+RUN = """
+import runpy, sys
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+# Importing what is None fails.
+WITHOUT_TENSORFLOW = f"import sys; sys.modules['tensorflow'] = None\n{RUN}"
+
+
+def test_jax_trains_and_translates_without_tensorflow_what_tensorflow_goes_on_with(folder, output):
+    data = ["--data", "numbers.tsv", "--n-sentences", "60"]
+    for backend, code, script, *arguments in (
+        ("jax", WITHOUT_TENSORFLOW, "train.py", "--run", "runs/jax", "--epochs", "1", *data, *TINY),
+        ("jax", WITHOUT_TENSORFLOW, "translate.py", "runs/jax", "one"),
+        ("tensorflow", RUN, "train.py", "--run", "runs/jax", "--epochs", "2", "--resume"),
+    ):
+        process = subprocess.run(
+            [sys.executable, "-c", code, SCRIPTS / script, *arguments],
+            cwd=folder,
+            env={**os.environ, "KERAS_BACKEND": backend},
+            capture_output=True,
+            text=True,
+        )
+        assert process.returncode == 0, process.stderr
+    assert len(RunFolder(folder / "runs/jax").read_history()) == 2
+
+
+class Hostile:
+    def __reduce__(self):
+        return os.system, ("touch hacked",)
+
+
+def test_bad_data_is_a_clear_error_and_leaves_no_run(folder):
+    whole = pickle.dumps([["one", "eins"]] * 9)
+    files = {
+        "hostile.pkl": pickle.dumps(Hostile()),
+        "truncated.pkl": whole[:-9],
+        "few.tsv": b"one\teins\n",
+        "blank.tsv": b"\t\n \t \n",
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    for name in ("missing.pkl", *files):
+        error = run_script("train.py", "--data", name, folder=folder, expected=2)
+        assert error.splitlines()[-1].startswith("train.py: error: "), error
+        assert not (folder / "runs" / Path(name).stem).exists()
+    assert not (folder / "hacked").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--n-sentences", "1000000"],
+        ["--d-model", "30", "--h", "4"],
+        ["--d-model", "15", "--h", "3"],
+        ["--epochs", "0"],
+        ["--dtype", "int8"],
+        ["--rate", "1.5"],
+    ],
+)
+def test_impossible_settings_are_refused_and_leave_no_run(folder, arguments):
+    run = ["--run", "runs/impossible", "--data", "numbers.tsv"]
+    error = run_script("train.py", *run, *arguments, folder=folder, expected=2)
+    assert "Received: " in error.splitlines()[-1]
+    assert not (folder / "runs/impossible").exists()
+
+
+@pytest.mark.parametrize("script", ["translate.py", "evaluate.py", "plot_losses.py"])
+def test_a_folder_that_is_no_run_is_a_clear_error(folder, script):
+    (folder / "empty").mkdir(exist_ok=True)
+    arguments = ["empty", "one"] if script == "translate.py" else ["empty"]
+    error = run_script(script, *arguments, folder=folder, expected=2)
+    assert "empty is not a finished run: it has no " in error

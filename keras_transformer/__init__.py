@@ -18,6 +18,7 @@ from keras_transformer.layers import (
     PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer,
     record_attention,
+    sinusoidal_encoding,
 )
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.models import TransformerModel
@@ -59,6 +60,7 @@ __all__ = [
     "read_pairs",
     "record_attention",
     "score",
+    "sinusoidal_encoding",
     "train_run",
     "write_pairs",
 ]

@@ -12,6 +12,7 @@ from keras_transformer.layers.position_embedding import (
     PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer,
 )
+from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
 __all__ = [
     "AddNormalization",
@@ -25,4 +26,5 @@ __all__ = [
     "PositionEmbeddingFixedWeights",
     "PositionEmbeddingLayer",
     "record_attention",
+    "sinusoidal_encoding",
 ]

@@ -10,5 +10,5 @@ def check_sizes(**sizes):
 
 def check_rate(rate):
     """Raises a ValueError if `rate` is no dropout rate."""
-    if not 0 <= rate < 1:
+    if not isinstance(rate, (int, float)) or not 0 <= rate < 1:
         raise ValueError(f"`rate` must be at least 0 and less than 1. Received: rate={rate!r}")

@@ -49,6 +49,9 @@ class DotProductAttention(keras.layers.Layer):
         "Attention Is All You Need" (Vaswani et al., 2017), equation 1.
     """
 
+    def build(self, queries_shape, keys_shape, values_shape):
+        self.built = True
+
     def call(self, queries, keys, values, attention_mask=None):
         """Attends.
 

@@ -48,7 +48,8 @@ class MultiHeadAttention(keras.layers.Layer):
         self.query_projection.build(queries_shape)
         self.key_projection.build(keys_shape)
         self.value_projection.build(values_shape)
-        self.attention.build((None, self.h, None, self.d_k))
+        keys = (None, self.h, None, self.d_k)
+        self.attention.build(keys, keys, (*keys[:-1], self.d_v))
         self.output_projection.build((None, None, self.h * self.d_v))
         self.built = True
 
@@ -59,8 +60,8 @@ class MultiHeadAttention(keras.layers.Layer):
             queries: (B, T, any).
             keys: (B, S, any).
             values: (B, S, any).
-            attention_mask: boolean, broadcastable to (B, T, S); True = may attend. The same for
-                all heads.
+            attention_mask: boolean, (T, S), (B, T, S) or broadcastable to these, the same for all
+                heads; True = may attend.
 
         Returns:
             (B, T, D).

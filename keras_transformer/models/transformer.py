@@ -70,7 +70,12 @@ class TransformerModel(keras.Model):
         super().__init__(**kwargs)
         check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
         check_sizes(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
-        check_sizes(d_ff_inner=d_ff_inner)
+        check_sizes(d_model=d_model, d_ff_inner=d_ff_inner)
+        if d_model % 2:
+            raise ValueError(
+                "`d_model` must be even: the positions' sines and cosines come in pairs. "
+                f"Received: d_model={d_model}"
+            )
         if share_embeddings and enc_vocab_size != dec_vocab_size:
             raise ValueError(
                 "Shared embeddings need one vocabulary for both languages. "

@@ -10,7 +10,7 @@ from layer_contract import (
 )
 
 from keras_transformer.layers import PositionEmbeddingFixedWeights, PositionEmbeddingLayer
-from keras_transformer.layers.position_embedding import sinusoidal_encoding
+from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
 SIZES = {"seq_length": 5, "vocab_size": 10, "output_dim": 6}
 IDS = np.array([[5, 6, 7, 2, 0], [3, 4, 2, 0, 0]], "int32")

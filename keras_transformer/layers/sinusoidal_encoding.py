@@ -1,0 +1,26 @@
+"""Positions as waves."""
+
+import numpy as np
+from keras import ops
+
+
+def sinusoidal_encoding(length, output_dim, n=10000.0):
+    """Encodes positions 0 … length - 1 as sines and cosines of growing wavelengths.
+
+    Computed in float32 whatever the policy: in bfloat16 the angles are wrong past position 256.
+
+    Args:
+        length: integer T.
+        output_dim: D, even. Entry 2i is sin(t / n^(2i/D)), entry 2i + 1 the cosine.
+        n: base of the wavelengths, which grow from 2π to n·2π.
+
+    Returns:
+        float32, (T, D).
+
+    References:
+        "Attention Is All You Need" (Vaswani et al., 2017), section 3.5.
+    """
+    frequencies = np.float32(n) ** (-np.arange(0, output_dim, 2, dtype="float32") / output_dim)
+    positions = ops.cast(ops.arange(length), "float32")
+    angles = ops.expand_dims(positions, 1) * frequencies  # (T, D / 2)
+    return ops.reshape(ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1), (-1, output_dim))

@@ -25,7 +25,7 @@ format: .venv/installed
 	$(BIN)/ruff format
 
 bench: .venv/bench ## one table row per system and question
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean: ## runs/ is yours and stays
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache

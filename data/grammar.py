@@ -85,6 +85,9 @@ IHR = Pronoun("you", "you", "your", "ihr", "euch", "euch", "euer", 2, True)
 SIE_PLURAL = Pronoun("they", "them", "their", "sie", "sie", "ihnen", "ihr", 3, True)
 # Polite "Sie" takes plural verbs in both languages; its capital sets it apart.
 SIE_POLITE = Pronoun("you", "you", "your", "Sie", "Sie", "Ihnen", "Ihr", 3, True)
+# German takes up "das Kind" and "das Mädchen" by their grammatical gender.
+ES = Pronoun("it", "it", "its", "es", "es", "ihm", "sein")
+ES_GIRL = Pronoun("she", "her", "her", "es", "es", "ihm", "sein")
 
 
 # --- Noun phrases ----------------------------------------------------------------------------
@@ -109,7 +112,7 @@ class NounPhrase:
 
     `det` is "def", "indef", "neg" (kein), "bare", "this", "which", "every" or the `Pronoun`
     of an owner. `count` is an (English, German) number word, `measured` the stuff in a
-    measure ("a cup of tea"). `genitive` is a name standing before the noun ("Anna's bike").
+    measure ("a cup of tea").
     """
 
     noun: Noun
@@ -135,6 +138,8 @@ class NounPhrase:
         """The pronoun whose possessive refers back to this phrase."""
         if self.plural:
             return SIE_PLURAL
+        if self.noun.gender == "n" and "name" not in self.noun.tags:
+            return ES_GIRL if self.noun.english == "girl" else ES
         return SIE if self.noun.gender == "f" else ER
 
 
@@ -180,7 +185,7 @@ def inflect_adjective(adjective, ending):
     irregular = {"teuer": "teur", "dunkel": "dunkl", "hoch": "hoh", "sauer": "saur"}
     if adjective in ("rosa", "lila"):
         return adjective
-    return irregular.get(adjective, adjective) + ending
+    return irregular.get(adjective, adjective).removesuffix("e") + ending
 
 
 def noun_form(noun, plural, case):
@@ -238,7 +243,7 @@ def _english_determiner(phrase, following):
 
 
 _CONTRACTIONS = {
-    "in dem": "im", "in das": "ins", "an dem": "am", "an das": "ans",
+    "in dem": "im", "in das": "ins", "an dem": "am",
     "zu dem": "zum", "zu der": "zur", "von dem": "vom", "bei dem": "beim",
 }  # fmt: skip
 
@@ -249,6 +254,8 @@ def german_prepositional(preposition, phrase, case):
     if isinstance(phrase, Pronoun) or phrase.det != "def":
         return text
     head = " ".join(text.split()[:2])
+    if head.endswith("das") and phrase.adjective:
+        return text  # "in das neue Haus": "ins" would sound careless before an adjective
     return _CONTRACTIONS.get(head, head) + text[len(head) :]
 
 
@@ -272,7 +279,7 @@ _PRETERITE_STEMS = {
     "wissen": "wusste",
 }  # fmt: skip
 _SUBJUNCTIVE_STEMS = {"möchten": "möchte", "würden": "würde", "hätten": "hätte", "wären": "wäre"}
-_SUBJUNCTIVE_STEMS["könnten"] = "könnte"
+_SUBJUNCTIVE_STEMS |= {"könnten": "könnte", "sollten": "sollte"}
 _INSEPARABLE = ("be", "ver", "er", "ent", "emp", "ge", "zer")
 
 
@@ -299,7 +306,7 @@ def present(infinitive, changed, index):
     if index in (3, 5):
         return infinitive
     if index == 0:
-        return stem[:-2] + "le" if stem.endswith("el") else stem + "e"
+        return stem[:-2] + "le" if infinitive.endswith("eln") else stem + "e"
     if index == 4:
         return stem + ("et" if needs_linking_e(stem) else "t")
     return _second_or_third(changed or stem, bool(changed), index)
@@ -322,7 +329,7 @@ def preterite(infinitive, index):
 
 
 def subjunctive(infinitive, index):
-    """A form of möchte, würde, hätte, wäre or könnte, named by its plural."""
+    """A form of möchte, würde, hätte, wäre, könnte or sollte, named by its plural."""
     return _SUBJUNCTIVE_STEMS[infinitive] + ("", "st", "", "n", "t", "n")[index]
 
 
@@ -355,10 +362,10 @@ def zu_infinitive(verb):
 
 _GERMAN_MODALS = {
     "can": "können", "must": "müssen", "have to": "müssen", "want to": "wollen",
-    "should": "sollen", "be allowed to": "dürfen",
+    "be allowed to": "dürfen",
 }  # fmt: skip
 _GERMAN_PAST_MODALS = {"could": "können", "had to": "müssen", "wanted to": "wollen"}
-_GERMAN_SUBJUNCTIVES = {"would": "würden", "would like to": "möchten"}
+_GERMAN_SUBJUNCTIVES = {"would": "würden", "would like to": "möchten", "should": "sollten"}
 
 
 def german_verbs(verb, tense, subject):
@@ -485,9 +492,7 @@ def middle_field(clause, skip=()):
     has_kein = any(takes_kein(item) for item in clause.objects)
     parts = [(_rank(item), _complement_text(item, clause.negated)) for item in clause.objects]
     parts += [
-        (_ADVERBIAL_RANKS[item.kind], item.german)
-        for item in clause.adverbials
-        if item not in skip
+        (_ADVERBIAL_RANKS[item.kind], item.german) for item in clause.adverbials if item not in skip
     ]
     if clause.negated and not has_kein:
         parts.append((_NOT, "nicht"))
@@ -619,7 +624,8 @@ def _english_modal(verb, tense, index):
         first, _, rest = _ENGLISH_MODALS[tense].partition(" ")
         return [first, join([rest, verb.english])]
     first, _, rest = tense.partition(" ")
-    return [third_person(first) if third else first, f"{rest} {verb.english}"]
+    inflected = third and tense not in _GERMAN_PAST_MODALS
+    return [third_person(first) if inflected else first, f"{rest} {verb.english}"]
 
 
 _PLAIN_FORMS = {"had": "have", "wanted": "want"}
@@ -669,14 +675,19 @@ _ENGLISH_ORDER = {"manner": 0, "direction": 1, "place": 2, "time": 3, "already":
 
 def _english_tail(clause, skip=()):
     """What follows the English verb: objects, then manner, place and time."""
-    late = [a for a in clause.adverbials if a.kind != "often" and a not in skip]
+    late = [a for a in clause.adverbials if not _is_early(a) and a not in skip]
     late.sort(key=lambda item: _ENGLISH_ORDER[item.kind])
     predicate = clause.predicate[0] if clause.predicate else ""
     return join([*_english_objects(clause), predicate, *(item.english for item in late)])
 
 
+def _is_early(adverbial):
+    """Whether English says an adverbial before the verb: "often", "already"."""
+    return adverbial.kind == "often" or adverbial.english == "already"
+
+
 def _early(clause, skip=()):
-    return join([a.english for a in clause.adverbials if a.kind == "often" and a not in skip])
+    return join([a.english for a in clause.adverbials if _is_early(a) and a not in skip])
 
 
 def english_main(clause, subject=None, skip=()):
@@ -686,7 +697,9 @@ def english_main(clause, subject=None, skip=()):
     if clause.negated:
         first, *rest = _with_do(clause.verb, clause.tense, clause.subject)
         main, particle = _split_particle(join(rest), clause.objects)
-        return join([subject, negate_english(first), early, main, tail_with(particle, tail, clause)])
+        return join(
+            [subject, negate_english(first), early, main, tail_with(particle, tail, clause)]
+        )
     group = english_verbs(clause.verb, clause.tense, clause.subject)
     if len(group) > 1 and group[0] in _AUXILIARIES:
         main, particle = _split_particle(join(group[1:]), clause.objects)

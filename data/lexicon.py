@@ -118,13 +118,13 @@ das Foto/Fotos = photo : thing shown
 das Bild/Bilder = picture : shown
 das Geschenk/Geschenke = gift : thing shown
 die Fahrkarte/Fahrkarten = ticket : own thing
-das Messer/Messer = knife/knives : table thing
-die Gabel/Gabeln = fork : table thing
-der Löffel/Löffel = spoon : table thing
-der Teller/Teller = plate : table thing
-die Tasse/Tassen = cup : table thing
-das Glas/Gläser = glass/glasses : table thing
-die Flasche/Flaschen = bottle : table thing opened
+das Messer/Messer = knife/knives : tableware thing
+die Gabel/Gabeln = fork : tableware thing
+der Löffel/Löffel = spoon : tableware thing
+der Teller/Teller = plate : tableware thing
+die Tasse/Tassen = cup : tableware thing
+das Glas/Gläser = glass/glasses : tableware thing
+die Flasche/Flaschen = bottle : tableware thing opened
 die Blume/Blumen = flower : plant
 der Baum/Bäume = tree : plant tall
 die Gitarre/Gitarren = guitar : instrument own
@@ -154,14 +154,14 @@ das Taxi/Taxis = taxi : vehicle
 die Straßenbahn/Straßenbahnen = tram : vehicle line
 das Haus/Häuser = house : building home
 die Wohnung/Wohnungen = apartment : home
-das Zimmer/Zimmer = room : room
-die Küche/Küchen = kitchen : room
-das Badezimmer/Badezimmer = bathroom : room
-das Wohnzimmer/Wohnzimmer = living room : room
+das Zimmer/Zimmer = room : rooms
+die Küche/Küchen = kitchen : rooms
+das Badezimmer/Badezimmer = bathroom : rooms
+das Wohnzimmer/Wohnzimmer = living room : rooms
 der Garten/Gärten = garden : outside green
 die Schule/Schulen = school : building
 die Kirche/Kirchen = church/churches : building sight
-das Büro/Büros = office : room
+das Büro/Büros = office : rooms
 das Hotel/Hotels = hotel : building inn
 das Restaurant/Restaurants = restaurant : inn
 das Café/Cafés = café : inn
@@ -176,15 +176,15 @@ die Bibliothek/Bibliotheken = library/libraries : building shop
 die Bank/Banken = bank : shop
 der Bahnhof/Bahnhöfe = train station : building
 der Flughafen/Flughäfen = airport : far
-das Schloss/Schlösser = castle : building sight
+das Schloss/Schlösser = castle : sight
 die Brücke/Brücken = bridge : sight
 der Park/Parks = park : outside green
 der Wald/Wälder = forest : nature green
-der See/Seen = lake : nature water
-der Fluss/Flüsse = river : nature water
+der See/Seen = lake : nature waters
+der Fluss/Flüsse = river : nature waters
 der Berg/Berge = mountain : nature
 der Strand/Strände = beach/beaches : nature
-das Meer/- = sea : water
+das Meer/- = sea : waters
 die Insel/Inseln = island : nature
 die Stadt/Städte = city/cities : town
 das Dorf/Dörfer = village : town
@@ -203,7 +203,7 @@ das Konzert/Konzerte = concert : event
 das Fest/Feste = party/parties : event
 der Urlaub/Urlaube = vacation : leave
 das Wetter/- = weather : weather
-das Essen/- = food : meal
+das Essen/- = meal : meal
 die Musik/- = music : mass heard
 das Geld/- = money : mass wealth
 die Zeit/- = time : mass wealth
@@ -321,9 +321,7 @@ drive/drove/driven ; fahren ; fähr ; gefahren ; sein
 fly/flew/flown ; fliegen ; - ; geflogen ; sein
 live ; wohnen
 sit/sat/sat ; sitzen ; - ; gesessen
-stand/stood/stood ; stehen ; - ; gestanden
 lie/lay/lain ; liegen ; - ; gelegen
-begin/began/begun ; an·fangen ; fäng ; gefangen
 hurry ; sich beeilen ; - ; beeilt
 be happy about/was happy about/been happy about ; sich freuen
 look forward to ; sich freuen
@@ -340,12 +338,9 @@ ask ; fragen
 speak/spoke/spoken ; sprechen ; sprich ; gesprochen
 study ; studieren
 rest ; sich aus·ruhen
-feel/felt/felt ; sich fühlen
 smell ; riechen ; - ; gerochen
 taste ; schmecken
 cost/cost/cost ; kosten
-start ; beginnen ; - ; begonnen
-make/made/made ; machen
 become/became/become ; werden ; - ; geworden ; sein
 rain ; regnen
 snow ; schneien
@@ -358,8 +353,6 @@ try ; versuchen ; - ; versucht
 promise ; versprechen ; versprich ; versprochen
 decide ; beschließen ; - ; beschlossen
 have breakfast/had breakfast/had breakfast ; frühstücken
-depart ; ab·fahren ; fähr ; gefahren ; sein
-end ; enden
 speak/spoke/spoken ; sprechen ; sprich ; gesprochen
 walk ; gehen ; - ; gegangen ; sein
 """
@@ -367,12 +360,12 @@ walk ; gehen ; - ; gegangen ; sein
 # English [comparative superlative] ; German [comparative superlative] : nouns or tags it suits
 _ADJECTIVES = """
 old older oldest ; alt älter ältest ; man woman teacher friend animal book car house bike \
-coat hat town furniture broken building toy guitar bag photo tree
-new newer newest ; neu neuer neuest ; text clothes own furniture device vehicle home building \
-shop colleague boss neighbor teacher game movie song
-big bigger biggest ; groß größer größt ; dog horse bird bear tree furniture home room garden \
+coat hat town furniture broken building castle toy guitar bag photo tree
+new newer newest ; neu neuer neuest ; book novel magazine plan idea clothes own furniture \
+device vehicle home building shop colleague boss neighbor teacher game movie song
+big bigger biggest ; groß größer größt ; dog horse bird bear tree furniture home rooms garden \
 park forest town luggage shop hotel ball lake river island castle
-small smaller smallest ; klein kleiner kleinst ; young dog cat bird table chair bed home room \
+small smaller smallest ; klein kleiner kleinst ; young dog cat bird table chair bed home rooms \
 garden park town hotel luggage ball plate cup gift church island lamp
 beautiful ; schön schöner schönst ; dress blouse ring town nature sight plant song story poem \
 picture photo garden park house apartment guitar horse carpet 
@@ -380,22 +373,23 @@ expensive ; teuer teurer teuerst ; clothes ring watch phone camera computer bike
 restaurant apartment guitar furnishing sofa trip
 cheap cheaper cheapest ; billig billiger billigst ; clothes watch phone camera computer bike \
 car hotel restaurant apartment ticket sofa
-red redder reddest ; rot röter rötest ; clothes car bike plant apple ball bag umbrella \
+red redder reddest ; rot röter rötest ; clothes car bike flower apple ball bag umbrella \
 furnishing door bus
-blue bluer bluest ; blau blauer blaust ; clothes car bike plant ball bag umbrella furnishing \
+blue bluer bluest ; blau blauer blaust ; clothes car bike flower ball bag umbrella furnishing \
 door cup
 green greener greenest ; grün grüner grünst ; clothes car bike ball bag apple furnishing door \
 bottle
 black blacker blackest ; schwarz schwärzer schwärzest ; clothes car dog cat horse luggage \
 umbrella
-white whiter whitest ; weiß weißer weißest ; clothes car cat horse rabbit plant plate cup door
-yellow yellower yellowest ; gelb gelber gelbst ; clothes plant ball bag umbrella cup
+white whiter whitest ; weiß weißer weißest ; clothes car cat horse rabbit flower plate cup door
+yellow yellower yellowest ; gelb gelber gelbst ; clothes flower ball bag umbrella cup
 brown browner brownest ; braun brauner braunst ; dog horse bear luggage coat jacket hat table
 warm warmer warmest ; warm wärmer wärmst ; coat jacket sweater scarf cap room kitchen
 cold colder coldest ; kalt kälter kältest ; drink water room
 fresh fresher freshest ; frisch frischer frischest ; fruit bread roll milk
 sweet sweeter sweetest ; süß süßer süßest ; apple banana pear orange
-long longer longest ; lang länger längst ; text river street trip coat skirt dress movie
+long longer longest ; lang länger längst ; letter email story book novel poem river street \
+trip coat skirt dress movie
 short shorter shortest ; kurz kürzer kürzest ; letter email poem story novel trip skirt dress \
 movie
 heavy heavier heaviest ; schwer schwerer schwerst ; luggage furniture
@@ -418,8 +412,8 @@ hungry hungrier hungriest ; hungrig hungriger hungrigst ; child dog cat bear bir
 strong stronger strongest ; stark stärker stärkst ; man woman horse bear
 fast faster fastest ; schnell schneller schnellst ; car train bike ship plane horse
 slow slower slowest ; langsam langsamer langsamst ; train bus computer tram
-good better best ; gut besser best ; inn text movie doctor teacher cook friend idea plan \
-computer camera song answer question
+good better best ; gut besser best ; inn book novel story poem movie doctor teacher cook \
+friend idea plan computer camera song answer question
 bad worse worst ; schlecht schlechter schlechtest ; idea plan weather hotel restaurant movie \
 answer
 important ; wichtig wichtiger wichtigst ; question answer exam letter email problem word plan
@@ -532,7 +526,7 @@ at the zoo ; im Zoo ; to the zoo ; in den Zoo : work go meet
 at church ; in der Kirche ; to church ; in die Kirche : sing go
 at the bakery ; in der Bäckerei ; to the bakery ; in die Bäckerei : work shopbread go
 at the pharmacy ; in der Apotheke ; to the pharmacy ; in die Apotheke : work go
-at the bank ; auf der Bank ; to the bank ; zur Bank : go
+at the bank ; in der Bank ; to the bank ; zur Bank : go
 at the doctor's ; beim Arzt ; to the doctor ; zum Arzt : go
 at the pool ; im Schwimmbad ; to the pool ; ins Schwimmbad : swim go
 in the lake ; im See ; - ; - : swim
@@ -618,7 +612,8 @@ patiently = geduldig : wait
 _FRAMES = """
 eat ; food ; id ; h ; dine
 drink ; drink ; i ; h ; dine
-buy ; bread meat fish cheese butter rice vegetables chocolate fruit potato egg roll cake milk ; n ; h ; shop
+buy ; bread meat fish cheese butter rice vegetables fruit potato ; n ; h ; shop
+buy ; chocolate egg roll cake milk ; n ; h ; shop
 buy ; clothes bag watch umbrella suitcase backpack newspaper magazine book gift ; id ; - ; -
 buy ; furniture car bike computer lamp television carpet ; id ; - ; -
 sell ; car house bike guitar camera apartment ; dp ; - ; -
@@ -630,7 +625,7 @@ watch ; movie game ; idt ; - ; -
 look for ; own ; p ; - ; -
 look for ; hotel pharmacy museum bakery restaurant bank supermarket ; i ; - ; -
 find ; own ring ; p ; - ; -
-take ; bus train taxi tram ; d ; h ; -
+take ; bus train tram ; d ; h ; -
 need ; own clothes chair table bed lamp ; i ; s ; -
 need ; money time help ; i ; s ; -
 have ; pet bike car phone guitar camera computer garden television ; i ; s ; -
@@ -654,7 +649,7 @@ invite ; relation family ; p ; - ; -
 call ; relation family ; p ; h ; -
 pick up ; child grandmother son daughter sister friend ; p ; - ; -
 put on ; coat jacket washed sweater ; p ; - ; -
-take off ; coat jacket sweater shirt dress ; p ; - ; -
+take off ; coat jacket sweater ; p ; - ; -
 turn on ; computer radio television lamp light ; d ; - ; -
 turn off ; computer radio television lamp light ; d ; - ; -
 bring along ; cake salad soup game guitar camera ; di ; - ; -
@@ -662,7 +657,7 @@ carry ; suitcase backpack bag chair table ; d ; - ; -
 wear ; clothes ; it ; h ; -
 forget ; key ticket umbrella bag phone jacket camera ; p ; - ; -
 lose ; key ticket umbrella ring watch bag phone ; p ; - ; -
-explain ; question problem plan word game ; d ; - ; -
+explain ; problem plan word game ; d ; - ; -
 understand ; question answer word problem plan ; dt ; s ; -
 repeat ; question answer word ; d ; - ; -
 hear ; song bird music train ; d ; s ; -
@@ -673,11 +668,12 @@ solve ; problem ; dt ; - ; -
 plan ; trip party ; id ; - ; -
 miss ; bus train plane ; d ; - ; -
 hide ; gift key money letter ; d ; - ; -
-feed ; dog cat horse bird rabbit cow sheep ; d ; h ; -
+feed ; dog cat horse bird rabbit cow sheep baby ; d ; h ; -
 water ; plant ; d ; h ; -
 photograph ; sight animal ; d ; - ; -
 rent ; apartment car house bike room ; i ; l ; -
-build ; house bridge ; i ; l ; -
+build ; house shelf table ; i ; l ; -
+learn ; language ; i ; l ; -
 try on ; coat jacket dress hat skirt sweater shirt ; dt ; - ; -
 throw away ; letter newspaper magazine bottle ; d ; - ; -
 """
@@ -717,13 +713,13 @@ think of ; an acc ; family vacation exam ; p ; -
 dream of ; von dat ; vacation house trip car ; i ; -
 talk about ; über acc ; movie book weather problem work plan exam ; d ; -
 laugh about ; über acc ; story movie picture mistake ; d ; -
-be happy about/was happy about/been happy about ; über acc ; gift letter answer weather idea ; d ; s
+be happy about ; über acc ; gift letter answer weather idea ; d ; s
 look forward to ; auf acc ; concert party vacation movie trip ; d ; -
 remember ; an acc ; trip song teacher word party ; d ; s
-be interested in/was interested in/been interested in ; für acc ; music sight language animal ; n ; s
-take care of ; um acc ; child dog cat guest garden plant ; d ; -
+be interested in ; für acc ; music sight language animal ; n ; s
+take care of ; um acc ; child baby dog cat guest garden plant ; d ; -
 get annoyed about ; über acc ; weather mistake bill exam ; d ; s
-complain about ; über acc ; food weather bill hotel ; d ; -
+complain about ; über acc ; meal weather bill hotel ; d ; -
 """
 
 _THANKED = "help thank answer listen-to follow congratulate believe"
@@ -735,7 +731,6 @@ send ; letter email gift photo book
 lend ; bike car book umbrella money camera
 tell ; story
 bring ; newspaper gift coffee tea letter glass
-explain ; problem game plan question word
 """
 
 
@@ -751,7 +746,7 @@ def _read_noun(line):
     singular, plural = forms.split("/")
     english, _, english_plural = english.partition("/")
     if not english_plural:
-        english_plural = english[:-1] + "ies" if english.endswith("ty") else english + "s"
+        english_plural = english + ("es" if english.endswith("s") else "s")
     gender = {"der": "m", "die": "f", "das": "n"}[article]
     weak = singular.endswith("*")
     singular = singular.rstrip("*")

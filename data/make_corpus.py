@@ -1,29 +1,42 @@
 """Write the English-German corpus: `python data/make_corpus.py`.
 
-The corpus is the pairs written by hand in `everyday.tsv` and the sentences of the patterns,
-each drawn with a seed of its own, so that the same text comes out everywhere and a change to one
-pattern leaves the draws of the others alone.
+The corpus is the pairs written by hand in `everyday.tsv` and the sentences of the patterns.
+Each pattern is drawn with a seed made from its name, so that the same text comes out everywhere.
 """
 
 import os
 import random
 import re
+from itertools import islice
 from pathlib import Path
 
-import complex_sentences
+import comparisons
 import facts
+import infinitives
 import questions
 import statements
+import subordinate
+import whereabouts
 from parts import PATTERNS, Draw, Unsuitable
 
 HERE = Path(__file__).resolve().parent
 EVERYDAY = HERE / "everyday.tsv"
 CORPUS = HERE / "english-german.tsv"
-MODULES = (statements, questions, complex_sentences, facts)  # importing fills PATTERNS
+# Importing these modules fills PATTERNS.
+MODULES = (
+    statements,
+    questions,
+    subordinate,
+    infinitives,
+    whereabouts,
+    comparisons,
+    facts,
+)
 
 SEED = 2017
 SHORTEST, LONGEST = 3, 12  # words of an English sentence
 CANDIDATES = 4  # of these the one with the rarest word is kept
+TRIES = 40  # draws made for these candidates at most
 PATIENCE = 400  # draws without a new sentence after which a pattern is exhausted
 
 
@@ -53,12 +66,12 @@ def rarity(pair, counts):
     return min(counts.get(word, 0) for word in words_of(pair[0]))
 
 
-def draw_pattern(number, function, quota, taken, counts):
+def draw_pattern(name, function, quota, taken, counts):
     """Draw the sentences of a pattern, preferring words that are still rare."""
-    draw, pairs, fruitless = Draw(SEED + number), [], 0
+    draw, pairs, fruitless = Draw(f"{SEED} {name}"), [], 0
     while len(pairs) < quota and fruitless < PATIENCE:
-        drawn = [candidate(draw, function, taken) for _ in range(CANDIDATES * 4)]
-        drawn = [pair for pair in drawn if pair][:CANDIDATES]
+        tries = (candidate(draw, function, taken) for _ in range(TRIES))
+        drawn = list(islice((pair for pair in tries if pair), CANDIDATES))
         if not drawn:
             fruitless += 1
             continue
@@ -72,17 +85,18 @@ def draw_pattern(number, function, quota, taken, counts):
 
 def make_by_pattern():
     """All pairs by pattern, the hand-written ones under "everyday"."""
-    everyday = read_everyday() if EVERYDAY.exists() else []
+    everyday = read_everyday()
     taken, counts = {english for english, _ in everyday}, {}
     by_pattern = {"everyday": everyday}
-    for number, (name, function, quota) in enumerate(PATTERNS):
-        by_pattern[name] = draw_pattern(number, function, quota, taken, counts)
+    for name, function, quota in sorted(PATTERNS):
+        by_pattern[name] = draw_pattern(name, function, quota, taken, counts)
     return by_pattern
 
 
-def make_text():
+def make_text(by_pattern=None):
     """The text of the corpus: one pair to a line, in an order shuffled once and for all."""
-    pairs = [pair for group in make_by_pattern().values() for pair in group]
+    by_pattern = make_by_pattern() if by_pattern is None else by_pattern
+    pairs = [pair for group in by_pattern.values() for pair in group]
     random.Random(SEED).shuffle(pairs)
     return "".join(f"{english}\t{german}\n" for english, german in pairs)
 

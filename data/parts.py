@@ -1,6 +1,7 @@
 """Random parts of sentences: who, what, when and where, chosen so that they make sense."""
 
 import random
+from functools import cache
 
 from grammar import (
     DU,
@@ -11,11 +12,11 @@ from grammar import (
     SIE_PLURAL,
     SIE_POLITE,
     WIR,
-    Adverbial,
     Clause,
     Complement,
     NounPhrase,
     Pronoun,
+    person_index,
 )
 from lexicon import (
     ADJECTIVES_OF,
@@ -33,6 +34,17 @@ from lexicon import (
     select,
 )
 
+
+def listed(text):
+    """The entries of a list written as "read; write; turn on"."""
+    return tuple(text.split("; "))
+
+
+def paired(text):
+    """The pairs of a list written as "often = oft; never = nie", or longer rows."""
+    return tuple(tuple(entry.split(" = ")) for entry in text.split("; "))
+
+
 PRONOUNS = (ICH, DU, ER, SIE, WIR, SIE_PLURAL)
 YOU_TWO = Pronoun("you two", "you two", "your", "ihr zwei", "euch", "euch", "euer", 2, True)
 IT_DE = {"m": "er", "f": "sie", "n": "es", "p": "sie"}
@@ -44,10 +56,12 @@ PLURAL_KIN = {"neighbor", "colleague", "friend", "brother", "sister", "son", "da
 YOUNG = set(select(["young"]))
 
 # Adjectives that go with an object whatever is done to it; others need a reason.
-_NEUTRAL = set(
-    "old new big small beautiful expensive cheap red blue green black white yellow brown warm "
-    "long short light interesting exciting funny delicious fresh modern comfortable famous good "
-    "important difficult sweet cold".split()
+_NEUTRAL = frozenset(
+    listed(
+        "old; new; big; small; beautiful; expensive; cheap; red; blue; green; black; white; "
+        "yellow; brown; warm; long; short; light; interesting; exciting; funny; delicious; "
+        "fresh; modern; comfortable; famous; good; important; difficult; sweet; cold"
+    )
 )
 _FITTING = {
     "wash": {"dirty"},
@@ -60,15 +74,34 @@ _PLURAL_DEEDS = set(
     "eat read wash open repair photograph water feed repeat understand carry solve see explain "
     "throw-away hear".replace("-", " ").split()
 ) | {"throw away"}
-_MOMENTARY = {
-    "open", "close", "put on", "take off", "turn on", "turn off", "carry", "hide", "throw away",
-    "look for", "hear", "forget", "feed", "water", "repeat", "pick up", "take", "wear", "pay",
-    "miss", "bring along",
-}  # fmt: skip
+_MOMENTARY = frozenset(
+    listed(
+        "open; close; put on; take off; turn on; turn off; carry; hide; throw away; look for; "
+        "hear; forget; feed; water; repeat; pick up; take; wear; pay; miss; bring along; fall "
+        "asleep; wake up; get up; hurry; cry; laugh; smile; sleep; rest; wait"
+    )
+)
 _ADULT_DEEDS = {"sell", "rent", "build", "pay", "order", "bake", "repair"}
-_ADULT_THINGS = {"beer", "wine", "coffee", "car", "house", "apartment", "furniture", "bill"}
-_WOMENS = {"dress", "skirt", "blouse"}
+_ADULT_THINGS = frozenset(
+    listed(
+        "beer; wine; coffee; car; house; apartment; bill; computer; camera; carpet; boss; "
+        "colleague; son; daughter; office; television"
+    )
+)
+WOMENS = {"dress", "skirt", "blouse"}
 _WORN = {"wear", "put on", "take off", "try on"}
+_ACCIDENTS = {"find", "lose", "forget", "miss"}
+_FINDING = {"can", "could", "must", "have to", "had to"}
+_LASTING_STATES = {"know", "love"}  # German tells their past in the preterite
+_FEELINGS = {"laugh", "cry", "smile", "fall asleep", "wake up"}  # nobody plans or has to
+_BARE_IS_ODD = {"learn", "play", "rest", "run", "wait", "sleep"}  # wants a place or manner
+_MORNINGS = {
+    "get up": ("this morning", "tomorrow morning"),
+    "wake up": ("this morning",),
+    "sleep": ("yesterday", "tomorrow"),
+    "fall asleep": (),
+    "dream of": ("yesterday",),
+}
 NEVER_NEGATED = {"love"}
 
 
@@ -80,6 +113,7 @@ class Draw:
 
     def one(self, options):
         """One of the options, each as likely as the others."""
+        need(options)
         return options[self.random.randrange(len(options))]
 
     def chance(self, probability):
@@ -97,6 +131,14 @@ def need(condition):
         raise Unsuitable
 
 
+NUMBERS = paired(
+    "one = ein; two = zwei; three = drei; four = vier; five = fünf; six = sechs; seven = sieben; "
+    "eight = acht; nine = neun; ten = zehn; eleven = elf; twelve = zwölf; fifteen = fünfzehn; "
+    "twenty = zwanzig; thirty = dreißig; forty = vierzig; fifty = fünfzig; sixty = sechzig; "
+    "eighty = achtzig; a hundred = hundert"
+)
+
+
 # --- People ----------------------------------------------------------------------------------
 
 
@@ -108,6 +150,7 @@ def name(draw):
 def kin(draw, owner=None):
     """A relative, friend or colleague: "my brother"."""
     noun = draw.one(KIN)
+    need(not is_young(owner) or noun.english not in _ADULT_THINGS)
     plural = noun.english in PLURAL_KIN and draw.chance(0.25)
     return NounPhrase(noun, owner or draw.one(PRONOUNS), plural=plural)
 
@@ -139,28 +182,64 @@ def other_person(draw, subject):
     if draw.chance(0.45):
         who = draw.one([ICH, DU, ER, SIE, WIR, SIE_PLURAL])
         need(who is not subject and not (isinstance(subject, Pronoun) and clash(who, subject)))
+        need(who is not DU or subject not in (IHR, SIE_POLITE))
         return who
-    who = draw.one((name, kin, stranger))(draw)
+    owners = (subject.owner, subject.owner, ICH, WIR, DU)
+    who = draw.one((name, lambda d: kin(d, d.one(owners)), stranger))(draw)
     need(not isinstance(subject, NounPhrase) or who.noun is not subject.noun)
+    need(not is_polite_mix(subject, who))
     return who
+
+
+def is_polite_mix(subject, phrase):
+    """Whether a sentence would say "du" and "Sie" (or "ihr") at once."""
+    forms = {getattr(subject, "german", ""), getattr(phrase.det, "german", "")}
+    return len(forms & {"du", "ihr", "Sie"}) > 1
 
 
 def clash(first, second):
     """Whether two pronouns cannot be subject and object: I/we, you/you, or both third person."""
     both = {first.english, second.english}
-    if both <= {"I", "we"} or len(both) == 1:
-        return True
-    return False
+    return bool(both <= {"I", "we"} or len(both) == 1)
+
+
+def need_suiting_call(clause, call):
+    """Nobody asks Mr. Weber about his skirt."""
+    men = {noun.english for noun in NAMES if noun.gender == "m"}
+    is_man = "Mr." in call or call.removeprefix(", ") in men
+    worn = {item.phrase.noun.english for item in clause.objects if hasattr(item.phrase, "noun")}
+    need(not (is_man and worn & WOMENS))
+
+
+def plain(subject):
+    """The subject, if no adjective says yet how it is."""
+    need(isinstance(subject, Pronoun) or subject.adjective is None)
+    return subject
 
 
 def is_male(subject):
     """Whether the subject is known to be male."""
-    return subject is ER or (isinstance(subject, NounPhrase) and subject.gender == "m")
+    return subject is ER or (isinstance(subject, NounPhrase) and subject.noun.gender == "m")
+
+
+def is_several(subject):
+    """Whether the subject is more than one; "Sie" to one person only looks like a plural."""
+    return subject.plural and subject is not SIE_POLITE
 
 
 def is_young(subject):
     """Whether the subject is known to be a child."""
+    if subject is IHR:  # called "children" wherever it is used
+        return True
     return isinstance(subject, NounPhrase) and subject.noun in YOUNG
+
+
+def can_play(subject):
+    """Whether somebody may be said to play, without saying what."""
+    if subject is SIE_POLITE:
+        return False
+    young = {"young", "sibling", "name"}
+    return isinstance(subject, Pronoun) or bool(young & set(subject.noun.tags))
 
 
 def polite_name(draw):
@@ -188,9 +267,15 @@ def addressee(draw):
 
 def adjective_for(draw, noun, verb=""):
     """An adjective that suits the noun as the object of the verb, or None."""
+    if verb in ("take", "miss", "wait for"):
+        return None
     allowed = _NEUTRAL | _FITTING.get(verb, set())
     if verb in _CREATED:
         allowed = allowed - {"old"}
+    if verb == "carry":
+        allowed = allowed - {"light"}
+    if set(noun.tags) & {"hotdrink", "cooked"}:
+        allowed = allowed - {"cold"}
     fitting = [a for a in ADJECTIVES_OF[noun.english] if a.english in allowed]
     return draw.one(fitting) if fitting else None
 
@@ -207,8 +292,9 @@ def thing(draw, noun, det, verb="", adjectives=0.3, plural=False):
 def object_for(draw, frame, subject):
     """An object that makes sense for the verb of a frame and its subject."""
     noun, letter, verb = draw.one(frame.objects), draw.one(frame.dets), frame.verb.english
-    need(not (is_male(subject) and noun.english in _WOMENS))
-    need(not (is_young(subject) and (verb in _ADULT_DEEDS or noun.english in _ADULT_THINGS)))
+    need(not (is_male(subject) and noun.english in WOMENS))
+    grown = verb in _ADULT_DEEDS or noun.english in _ADULT_THINGS or "furniture" in noun.tags
+    need(not (is_young(subject) and grown))
     need(not isinstance(subject, NounPhrase) or subject.noun is not noun)
     if letter == "n":
         bare_singular = set(noun.tags) & {"mass", "dish"}
@@ -219,7 +305,8 @@ def object_for(draw, frame, subject):
     if det == "this":
         need("mass" not in noun.tags)
     plural = letter in "d" and verb in _PLURAL_DEEDS and draw.chance(0.2)
-    if verb in _WORN and subject.plural:
+    personal = "clothes" in noun.tags or ("own" in noun.tags and "owned" not in noun.tags)
+    if is_several(subject) and (verb in _WORN or (verb in ("buy", "need") and personal)):
         plural = True
     return thing(draw, noun, det, verb, plural=plural)
 
@@ -230,18 +317,31 @@ def _own_thing(draw, noun, subject, verb):
         return NounPhrase(noun, subject.owner)
     shared = set(noun.tags) & {"owned", "home", "room", "building", "event", "leave", "outside"}
     personal = set(noun.tags) & {"clothes", "own"}
-    plural = subject.plural and bool(personal) and not shared and noun.english != "car"
+    plural = is_several(subject) and bool(personal) and not shared and noun.english != "car"
     return thing(draw, noun, subject.owner, verb, plural=plural)
 
 
 # --- Times and places ------------------------------------------------------------------------
 
 
+def need_clear_past(clause):
+    """Without a time "they read the book" may be past or present."""
+    same = clause.verb.past == clause.verb.english and person_index(clause.subject) != 2
+    timed = any(item.kind == "time" for item in clause.adverbials)
+    need(clause.tense != "past" or not same or timed or clause.negated)
+
+
 def time_for(draw, tense, verb="", aspect="h"):
     """A time that suits the tense and how long the deed takes."""
-    times = [time for time in TIMES[tense]]
-    if verb in _MOMENTARY:
+    times = TIMES[tense]
+    if tense not in ("past", "future"):
+        return draw.one(times)
+    if verb in _MOMENTARY or verb in _MORNINGS:
         times = [time for time in times if time in TIMES["near"]]
+        if verb in _MORNINGS:
+            times = [t for t in times if t.english in _MORNINGS[verb]]
+    elif aspect == "any":
+        pass
     elif aspect == "l":
         times = [time for time in times if time in TIMES["long"]]
     else:
@@ -254,6 +354,8 @@ def habit(draw, verb=""):
     if draw.chance(0.5):
         return draw.one(FREQUENCIES)
     times = TIMES["habit"]
+    if verb == "sleep":
+        times = [time for time in times if time.english.startswith("on ")]
     if verb in ("drink", "eat", "feed", "take"):
         times = [time for time in times if time.english != "every week"]
     return draw.one(times)
@@ -273,20 +375,37 @@ def goal(draw):
 # --- Clauses ---------------------------------------------------------------------------------
 
 
+@cache
+def frames_for(aspects, verbs=None):
+    """The frames with one of the aspects, and with one of the English verbs if these are given."""
+    return tuple(
+        frame
+        for frame in FRAMES
+        if frame.aspect in aspects and (verbs is None or frame.verb.english in verbs)
+    )
+
+
 def object_clause(draw, tense, aspects="h-ls", subject=None, when=None, where=0.0, verbs=None):
     """A clause with a direct object; `when` names the kind of time it is given."""
-    frame = draw.one(FRAMES)
-    need(frame.aspect in aspects and (verbs is None or frame.verb.english in verbs))
+    frame = draw.one(frames_for(aspects, verbs and frozenset(verbs)))
+    need(tense != "past" or frame.verb.english not in _LASTING_STATES)
+    need(frame.verb.english != "like" or not when)
     subject = subject or person(draw)
+    if frame.verb.english in _ACCIDENTS:
+        chance = frame.verb.english == "find" and tense in _FINDING and not when
+        need(chance or tense in ("past", "perfect", "present"))
     adverbials = []
     if when == "habit":
         adverbials.append(habit(draw, frame.verb.english))
+        often = adverbials[0].english not in ("usually", "always")
+        need(often or frame.verb.english not in ("meet", "visit", "call"))
     elif when:
         adverbials.append(time_for(draw, when, frame.verb.english, frame.aspect))
     place = place_for(draw, frame.place) if draw.chance(where) else None
     if place:
         adverbials.append(place)
     item = Complement(object_for(draw, frame, subject))
+    need(when != "habit" or frame.verb.english not in ("write", "eat") or item.phrase.det != "def")
     need(item.phrase.noun.english != "potato" or item.phrase.plural or frame.verb.english == "eat")
     return Clause(subject, frame.verb, tense, (item,), tuple(adverbials))
 
@@ -296,6 +415,8 @@ def deed_clause(draw, tense, subject=None, when=None, aspects="h-", extra=0.6):
     deed = draw.one(DEEDS)
     need(deed.aspect in aspects)
     subject, verb = subject or person(draw), deed.verb.english
+    need(verb != "play" or can_play(subject))
+    need(verb not in _FEELINGS or tense in ("progressive", "past", "present"))
     adverbials = []
     if when == "habit":
         adverbials.append(habit(draw, verb))
@@ -304,10 +425,16 @@ def deed_clause(draw, tense, subject=None, when=None, aspects="h-", extra=0.6):
     if draw.chance(extra):
         place = place_for(draw, deed.place)
         manners = MANNERS.get(verb, [])
+        if not is_several(subject):
+            manners = [manner for manner in manners if manner.english != "together"]
         if manners and (place is None or draw.chance(0.5)):
             adverbials.append(draw.one(manners))
         elif place:
             adverbials.append(place)
+    need(verb not in _BARE_IS_ODD or any(a.kind in ("place", "manner") for a in adverbials))
+    need(verb not in ("hurry", "wait") or tense not in ("can", "want to", "would like to"))
+    need(verb != "hurry" or tense not in ("past", "will") or subject.plural)
+    need(verb != "hurry" or tense != "past")
     return Clause(subject, deed.verb, tense, (), tuple(adverbials))
 
 
@@ -319,18 +446,11 @@ def topic_clause(draw, tense, subject=None, when=None, aspects="-s"):
     noun, letter = draw.one(topic.objects), draw.one(topic.dets)
     det = {"d": "def", "i": "indef", "p": subject.owner, "n": "bare"}[letter]
     need(not isinstance(subject, NounPhrase) or subject.noun is not noun)
-    adjectives = 0 if "person" in noun.tags else 0.2
+    adjectives = 0 if "person" in noun.tags or letter == "n" else 0.2
     phrase = thing(draw, noun, det, topic.verb.english, adjectives, plural=letter == "n")
-    particle = topic.verb.english.rpartition(" ")[2]
-    verb, preposition = _split_preposition(topic.verb, particle)
-    item = Complement(phrase, topic.case, topic.preposition, preposition)
+    item = Complement(phrase, topic.case, topic.preposition)
     adverbials = (time_for(draw, when, topic.verb.english),) if when else ()
-    return Clause(subject, verb, tense, (item,), adverbials)
-
-
-def _split_preposition(verb, particle):
-    """Keep the English preposition with the verb, where `grammar` finds it."""
-    return verb, ""
+    return Clause(subject, topic.verb, tense, (item,), adverbials)
 
 
 def giving_clause(draw, tense, subject=None, when=None):
@@ -342,6 +462,8 @@ def giving_clause(draw, tense, subject=None, when=None):
     det = draw.one(("def", "indef", subject.owner))
     if noun.english in ("room", "garden", "word", "money", "question", "game", "problem", "plan"):
         det = "def"
+    if det is subject.owner:
+        need("own" in noun.tags or noun.english in ("photo", "picture"))
     if noun.english in ("tea", "coffee", "gift", "story", "newspaper", "letter"):
         det = "indef"
     adverbials = (time_for(draw, when, giving.verb.english),) if when else ()
@@ -357,11 +479,6 @@ def dative_clause(draw, tense, subject=None, when=None):
     receiver = other_person(draw, subject)
     adverbials = (time_for(draw, when, verb.english),) if when else ()
     return Clause(subject, verb, tense, (Complement(receiver, "dat"),), adverbials)
-
-
-def text_adverbial(english, german, kind="time"):
-    """An adverbial made on the spot."""
-    return Adverbial(english, german, kind)
 
 
 # --- Patterns --------------------------------------------------------------------------------

@@ -14,14 +14,11 @@ from grammar import (
     Clause,
     Complement,
     NounPhrase,
-    Pronoun,
     english_infinitive,
     english_phrase,
     english_question,
     english_wh_subject,
     german_command,
-    german_infinitive,
-    german_main,
     german_phrase,
     german_question,
     german_wh_subject,
@@ -37,23 +34,29 @@ from parts import (
     dative_clause,
     deed_clause,
     giving_clause,
+    listed,
     need,
+    need_suiting_call,
     object_clause,
     pattern,
     person,
-    polite_name,
     thing,
     topic_clause,
 )
-from statements import going
+from statements import ABLE, going
 
 _ABOUT_WORDS = {
-    "auf": "worauf", "an": "woran", "von": "wovon", "über": "worüber", "für": "wofür",
-}  # fmt: skip
+    "auf": "worauf",
+    "an": "woran",
+    "von": "wovon",
+    "über": "worüber",
+    "für": "wofür",
+}
 
 
 def asked(clause, word=("", ""), call=("", "")):
     """A clause as a question in both languages, with a form of address behind it."""
+    need_suiting_call(clause, call[0])
     english = english_question(clause, word[0]) + call[0]
     german = german_question(clause, word[1]) + call[1]
     return sentence(english, "?"), sentence(german, "?")
@@ -66,10 +69,12 @@ def asked_person(draw):
         return pronoun, call
     if draw.chance(0.1):
         return YOU_TWO, ("", "")
-    return person(draw, 0.3), ("", "")
+    subject = person(draw, 0.3)
+    need(subject not in (ICH, WIR))
+    return subject, ("", "")
 
 
-@pattern(380)
+@pattern(250)
 def yes_no(draw):
     """Do you need a coat?"""
     subject, call = asked_person(draw)
@@ -77,63 +82,69 @@ def yes_no(draw):
         (("present", "s", None), ("progressive", "h-", None), ("will", "h-", "future"))
     )
     clause = object_clause(draw, tense, aspects, subject, when=when)
-    need(subject is not ICH and clause.verb.english not in NEVER_NEGATED)
+    need(clause.verb.english not in NEVER_NEGATED)
     return asked(clause, call=call)
 
 
-@pattern(260)
+@pattern(165)
 def yes_no_past(draw):
     """Did the baker sell his house?"""
     subject, call = asked_person(draw)
     clause = object_clause(draw, "past", "h-l", subject, when=draw.one((None, "past")))
-    need(subject is not ICH)
     return asked(clause, call=call)
 
 
-@pattern(220)
+@pattern(135)
 def yes_no_modal(draw):
     """Can you open the window?"""
     subject, call = asked_person(draw)
     tense = draw.one(("can", "have to", "want to", "can"))
-    clause = object_clause(draw, tense, "h-l", subject)
+    clause = object_clause(draw, tense, "h-l", subject, verbs=ABLE if tense == "can" else None)
     return asked(clause, call=call)
 
 
-@pattern(130)
+@pattern(85)
 def yes_no_deed(draw):
     """Did you sleep well?"""
     subject, call = asked_person(draw)
-    need(subject is not YOU_TWO and subject is not ICH)
+    need(subject is not YOU_TWO)
     tense, when = draw.one((("past", "past"), ("progressive", None), ("want to", "future")))
     return asked(deed_clause(draw, tense, subject, when=when), call=call)
 
 
-@pattern(170)
+@pattern(105)
 def what(draw):
     """What did your mother cook yesterday?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH)
     tense, when = draw.one(
-        (("progressive", None), ("past", "past"), ("want to", "future"), ("will", "future"),
-         ("past", None), ("have to", None), ("can", None), ("progressive", "now"))
-    )  # fmt: skip
+        (
+            ("progressive", None),
+            ("past", "past"),
+            ("want to", "future"),
+            ("will", "future"),
+            ("past", None),
+            ("have to", None),
+            ("can", None),
+            ("progressive", "now"),
+        )
+    )
     clause = object_clause(draw, tense, "h-", subject, when=when, verbs=_WHAT)
     need(clause.verb.english not in ("see", "hear") or tense == "past")
     return asked(replace(clause, objects=()), ("what", "was"), call)
 
 
-_WHAT = {
-    "eat", "drink", "buy", "read", "write", "cook", "bake", "order", "draw", "look for", "paint",
-    "see", "hear", "forget", "sell", "bring along", "repair", "photograph", "explain", "sing",
-    "wear",
-}  # fmt: skip
+_WHAT = frozenset(
+    listed(
+        "eat; drink; buy; read; write; cook; bake; order; draw; look for; paint; see; hear; "
+        "forget; sell; bring along; repair; photograph; explain; sing; wear"
+    )
+)
 
 
-@pattern(230)
+@pattern(145)
 def why(draw):
     """Why are you selling your house?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH)
     tense = draw.one(("progressive", "past", "want to", "have to"))
     if draw.chance(0.3):
         clause = deed_clause(draw, tense, subject, extra=0.3)
@@ -143,14 +154,14 @@ def why(draw):
     if tense in ("past", "progressive") and draw.chance(0.3):
         clause = replace(clause, negated=True)
         need(clause.verb.english not in ("laugh", "cry"))
+    need(clause.verb.english not in ("see", "hear"))
     return asked(clause, ("why", "warum"), call)
 
 
-@pattern(180)
+@pattern(115)
 def when(draw):
     """When will Paul visit his aunt?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH)
     if draw.chance(0.3):
         clause = going(draw, draw.one(("progressive", "past")), subject=subject)
     else:
@@ -159,74 +170,95 @@ def when(draw):
     return asked(clause, ("when", "wann"), call)
 
 
-_WHEN = {
-    "buy", "sell", "visit", "meet", "invite", "call", "pick up", "repair", "clean", "tidy",
-    "wash", "watch", "cook", "bake", "water", "feed", "solve", "plan", "lose", "find", "order",
-    "close", "open", "rent", "build", "pay", "write",
-}  # fmt: skip
+_WHEN = frozenset(
+    listed(
+        "buy; sell; visit; meet; invite; call; pick up; repair; clean; tidy; wash; watch; cook; "
+        "bake; water; feed; solve; plan; lose; find; order; close; open; rent; build; pay; "
+        "write"
+    )
+)
 
 
-@pattern(150)
+@pattern(95)
 def where(draw):
     """Where did you buy this hat?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH)
     tense, verbs = draw.one(
-        (("past", {"buy", "find", "lose", "see", "meet", "hide", "forget", "photograph"}),
-         ("will", {"buy", "meet"}), ("can", {"buy", "find"}), ("want to", {"buy", "build", "meet"}))
-    )  # fmt: skip
+        (
+            ("past", {"buy", "find", "lose", "see", "meet", "hide", "forget", "photograph"}),
+            ("will", {"buy", "meet"}),
+            ("can", {"buy", "find"}),
+            ("want to", {"buy", "build", "meet"}),
+        )
+    )
     clause = object_clause(draw, tense, "h-sl", subject, verbs=verbs)
+    need(clause.objects[0].phrase.det != "indef" or tense != "past")
     return asked(clause, ("where", "wo"), call)
 
 
-@pattern(110)
+@pattern(70)
 def where_deed(draw):
     """Where do you work, Mr. Weber?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH)
     tense, verbs = draw.one(
-        (("present", ("work", "live")), ("progressive", ("wait", "play", "learn", "rest", "swim")),
-         ("past", ("sleep", "wait", "dance", "swim", "work", "live", "learn")),
-         ("want to", ("live", "sleep", "swim", "work")))
-    )  # fmt: skip
+        (
+            ("present", ("work", "live")),
+            ("progressive", ("wait", "play", "learn", "rest", "swim")),
+            ("past", ("sleep", "wait", "dance", "swim", "work", "live", "learn")),
+            ("want to", ("live", "sleep", "swim", "work")),
+        )
+    )
     verb = VERB[draw.one(verbs)]
     need(not (verb.reflexive and subject is YOU_TWO))
     return asked(Clause(subject, verb, tense), ("where", "wo"), call)
 
 
-@pattern(70)
+@pattern(50)
 def where_to(draw):
     """Where are you going, children?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH)
     verb, tense = draw.one(
-        (("go", "progressive"), ("fly", "progressive"), ("go", "past"), ("travel", "past"),
-         ("drive", "progressive"), ("travel", "want to"), ("go", "want to"), ("fly", "past"))
-    )  # fmt: skip
+        (
+            ("go", "progressive"),
+            ("fly", "progressive"),
+            ("go", "past"),
+            ("travel", "past"),
+            ("drive", "progressive"),
+            ("travel", "want to"),
+            ("go", "want to"),
+            ("fly", "past"),
+        )
+    )
     return asked(Clause(subject, VERB[verb], tense), ("where", "wohin"), call)
 
 
-@pattern(220)
+@pattern(135)
 def who(draw):
     """Who repaired the bike?"""
-    tense, aspects = draw.one((("past", "h-"), ("past", "h-"), ("will", "h-"), ("can", "h-"),
-                               ("want to", "h-"), ("must", "h-")))  # fmt: skip
+    tense, aspects = draw.one(
+        (
+            ("past", "h-"),
+            ("past", "h-"),
+            ("will", "h-"),
+            ("can", "h-"),
+            ("want to", "h-"),
+            ("must", "h-"),
+        )
+    )
     kind = draw.one((object_clause, object_clause, topic_clause))
     clause = kind(draw, tense, subject=ER, aspects="-" if kind is topic_clause else aspects)
     phrase = clause.objects[0].phrase
-    need(phrase.det is not ER)
-    need(clause.verb.english not in ("call",))
-    if clause.verb.english == "wear" or (tense == "must" and kind is topic_clause):
-        need(False)
+    need(phrase.det is not ER and clause.verb.english not in ("call", "wear"))
+    need(kind is object_clause or tense == "past")
+    need(tense != "can" or clause.verb.english in ABLE)
     english = english_wh_subject(clause)
     return sentence(english, "?"), sentence(german_wh_subject(clause), "?")
 
 
-@pattern(110)
+@pattern(70)
 def which(draw):
     """Which book did you read?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH)
     tense = draw.one(("past", "want to", "will"))
     clause = object_clause(draw, tense, "h-", subject, verbs=_WHICH)
     phrase = clause.objects[0].phrase
@@ -236,56 +268,59 @@ def which(draw):
     return asked(replace(clause, objects=()), word, call)
 
 
-_WHICH = {
-    "read", "watch", "buy", "visit", "sell", "take", "open", "repair", "miss", "sing", "order",
-    "explain", "solve", "understand", "try on", "write", "photograph",
-}  # fmt: skip
+_WHICH = frozenset(
+    listed(
+        "read; watch; buy; visit; sell; take; open; repair; miss; sing; order; explain; solve; "
+        "understand; try on; write; photograph"
+    )
+)
 
 
-@pattern(90)
+@pattern(60)
 def what_about(draw):
     """What are you waiting for?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH and subject is not YOU_TWO)
+    need(subject is not YOU_TWO)
     tense, aspects = draw.one((("progressive", "-"), ("past", "-"), ("present", "s")))
     clause = topic_clause(draw, tense, subject, aspects=aspects)
     item = clause.objects[0]
     need(item.german_preposition in _ABOUT_WORDS)
-    return asked(
-        replace(clause, objects=()), ("what", _ABOUT_WORDS[item.german_preposition]), call
-    )
+    return asked(replace(clause, objects=()), ("what", _ABOUT_WORDS[item.german_preposition]), call)
 
 
-@pattern(120)
+@pattern(80)
 def topic_question(draw):
     """Are you interested in music?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH and subject is not YOU_TWO)
+    need(subject is not YOU_TWO)
     tense, aspects = draw.one((("progressive", "-"), ("past", "-"), ("present", "s")))
     return asked(topic_clause(draw, tense, subject, aspects=aspects), call=call)
 
 
-@pattern(120)
+@pattern(80)
 def giving_question(draw):
     """Can you lend me your umbrella?"""
     pronoun, *call = addressee(draw)
     receiver = draw.one((ICH, WIR, ER, SIE, SIE_PLURAL))
-    clause = giving_clause(draw, draw.one(("can", "could", "will", "past")), pronoun)
-    need(clause.tense != "could")
+    clause = giving_clause(draw, draw.one(("can", "can", "past")), pronoun)
+    need(clause.tense != "past" or receiver not in (ICH, WIR))
+    need(not (pronoun is IHR and receiver is SIE))
     gift = clause.objects[1]
     return asked(replace(clause, objects=(Complement(receiver, "dat"), gift)), call=call)
 
 
-@pattern(60)
+@pattern(40)
 def dative_question(draw):
     """Did you thank your aunt?"""
     subject, call = asked_person(draw)
-    need(subject is not ICH and subject is not YOU_TWO)
+    need(subject is not YOU_TWO)
     clause = dative_clause(draw, draw.one(("past", "can", "will")), subject)
+    need(subject is not IHR or clause.objects[0].phrase is not SIE)  # "ihr ihr" is clumsy
+    need(clause.tense != "can" or clause.verb.english in ("help", "answer", "follow"))
     return asked(clause, call=call)
 
 
-@pattern(90)
+@pattern(60)
 def offer(draw):
     """Would you like a coffee, Mrs. Schmidt?"""
     pronoun, *call = addressee(draw)
@@ -300,7 +335,7 @@ def offer(draw):
     return sentence(english, "?"), sentence(german, "?")
 
 
-@pattern(110)
+@pattern(70)
 def request(draw):
     """Could you please open the window?"""
     pronoun, *call = addressee(draw)
@@ -312,64 +347,74 @@ def request(draw):
     return sentence(english, "?"), sentence(german, "?")
 
 
-_REQUESTED = {
-    "open", "close", "turn on", "turn off", "clean", "tidy", "wash", "repair", "explain",
-    "repeat", "pick up", "call", "water", "feed", "carry", "bring along", "buy", "photograph",
-    "cook", "bake", "pay",
-}  # fmt: skip
+_REQUESTED = frozenset(
+    listed(
+        "open; close; turn on; turn off; clean; tidy; wash; repair; explain; repeat; pick up; "
+        "call; water; feed; carry; bring along; buy; photograph; cook; bake; pay"
+    )
+)
 
 
 # --- Commands --------------------------------------------------------------------------------
 
-_COMMANDED = _REQUESTED | {
-    "take", "read", "eat", "drink", "try on", "put on", "take off", "throw away", "order",
-    "look for", "write", "draw", "visit", "invite", "hide", "solve", "sell", "watch",
-}  # fmt: skip
+_COMMANDED = _REQUESTED | frozenset(
+    listed(
+        "take; read; eat; try on; put on; take off; throw away; order; look for; write; "
+        "draw; visit; invite; hide; solve; sell; watch"
+    )
+)
 
 
-@pattern(300)
+@pattern(190)
 def command(draw):
     """Close the window, Paul."""
     pronoun, *call = addressee(draw)
     clause = object_clause(draw, "present", "h-", pronoun, verbs=_COMMANDED)
     please = draw.chance(0.5)
+    need_suiting_call(clause, call[0])
     english = join(["please" if please else "", english_infinitive(clause)]) + call[0]
     german = join(["bitte" if please else "", german_command(clause)]) + call[1]
     mark = "." if please else "!"
     return sentence(english, mark), sentence(german, mark)
 
 
-@pattern(150)
+@pattern(95)
 def prohibition(draw):
     """Don't forget your umbrella!"""
     pronoun, *call = addressee(draw)
     clause = object_clause(draw, "present", "h-", pronoun, verbs=_PROHIBITED)
-    phrase = clause.objects[0].phrase
-    need(phrase.det not in ("bare", "indef"))
+    need_suiting_call(clause, call[0])
+    need(clause.objects[0].phrase.det not in ("bare", "indef"))
     english = f"don't {english_infinitive(clause)}{call[0]}"
     german = german_command(replace(clause, negated=True)) + call[1]
     return sentence(english, "!"), sentence(german, "!")
 
 
-_PROHIBITED = {
-    "forget", "lose", "open", "close", "turn on", "turn off", "sell", "read", "eat", "wash",
-    "throw away", "take off", "hide", "watch", "invite", "call", "wear", "feed", "miss",
-    "photograph", "explain", "pay", "try on",
-}  # fmt: skip
+_PROHIBITED = frozenset(
+    listed(
+        "forget; lose; open; close; turn on; turn off; sell; read; eat; wash; throw away; take "
+        "off; hide; watch; invite; call; wear; feed; miss; photograph; explain; pay; try on"
+    )
+)
 
 
-@pattern(110)
+_EXHORTED = listed(
+    "wait; sleep; sing; come back; hurry; learn; play; work; run; come along; get up; rest; wake up"
+)
+
+
+@pattern(70)
 def command_deed(draw):
     """Wait here, please! Sleep well, Anna!"""
     pronoun, *call = addressee(draw)
     clause = deed_clause(draw, "present", pronoun, extra=0.8)
-    need(clause.verb.english in ("wait", "sleep", "sing", "come back", "hurry", "learn", "play",
-                                 "work", "run", "come along", "get up", "rest", "wake up"))  # fmt: skip
+    need(clause.verb.english in _EXHORTED)
+    need(not any(item.english in ("alone", "slowly") for item in clause.adverbials))
     english = english_infinitive(clause) + call[0]
     return sentence(english, "!"), sentence(german_command(clause) + call[1], "!")
 
 
-@pattern(130)
+@pattern(85)
 def suggestion(draw):
     """Let's cook a soup."""
     when = draw.one((None, "future"))
@@ -382,15 +427,16 @@ def suggestion(draw):
     return sentence(english), sentence(german)
 
 
-_SUGGESTED = {
-    "cook", "eat", "drink", "buy", "visit", "meet", "invite", "clean", "tidy", "bake", "order",
-    "read", "play", "call", "pick up", "sing", "sell", "wash", "repair", "take", "plan", "build",
-    "paint", "rent", "pay",
-}  # fmt: skip
+_SUGGESTED = frozenset(
+    listed(
+        "cook; eat; drink; buy; visit; meet; invite; clean; tidy; bake; order; read; play; "
+        "call; pick up; sing; sell; wash; repair; take; plan; build; paint; rent; pay"
+    )
+)
 
 
-@pattern(70)
-def polite_questions_of_origin(draw):
+@pattern(50)
+def origin(draw):
     """Do you speak German, Mr. Weber?"""
     pronoun, *call = addressee(draw)
     need(call[0])

@@ -15,13 +15,19 @@ from grammar import (
     NounPhrase,
     english_fronted,
     english_main,
+    english_phrase,
+    english_question,
     german_main,
+    german_prepositional,
+    german_question,
+    ing_form,
     join,
     sentence,
 )
-from lexicon import CITIES, COUNTRIES, MOODS, SUBJECTS_OF_STUDY, TIMES, VERB
+from lexicon import CITIES, COUNTRIES, MOODS, PLACES, SUBJECTS_OF_STUDY, TIMES, VERB
 from parts import (
     NEVER_NEGATED,
+    NUMBERS,
     PRONOUNS,
     YOU_TWO,
     dative_clause,
@@ -30,13 +36,17 @@ from parts import (
     goal,
     is_young,
     kin,
+    listed,
     name,
     need,
+    need_clear_past,
     object_clause,
     other_person,
+    paired,
     pattern,
     person,
     place_for,
+    plain,
     third_person_singular,
     time_for,
     topic_clause,
@@ -50,6 +60,7 @@ PAST_MODALS = ("could", "had to", "wanted to")
 
 def both(clause, mark="."):
     """A clause as a statement in both languages."""
+    need_clear_past(clause)
     return sentence(english_main(clause), mark), sentence(german_main(clause), mark)
 
 
@@ -59,81 +70,98 @@ def fronted(clause):
     return sentence(english_fronted(clause, front)), sentence(german_main(clause, front))
 
 
-@pattern(300)
+@pattern(190)
 def habit(draw):
     """Anna often reads a novel."""
     return both(object_clause(draw, "present", "h", when="habit", where=0.15))
 
 
-@pattern(330)
+@pattern(215)
 def progressive(draw):
     """The boy is repairing the bike."""
     when = draw.one((None, None, "gerade", "now"))
     return both(object_clause(draw, "progressive", "h-l", when=when, where=0.3))
 
 
-@pattern(170)
+@pattern(105)
 def state(draw):
     """My sister needs a new coat."""
     return both(object_clause(draw, "present", "s"))
 
 
-@pattern(400)
+@pattern(265)
 def past(draw):
     """We bought a car yesterday."""
     return both(object_clause(draw, "past", when=draw.one((None, "past", "past")), where=0.15))
 
 
-@pattern(220)
+@pattern(135)
 def past_time_first(draw):
     """Yesterday we bought a car."""
     return fronted(object_clause(draw, "past", "h-l", when="past"))
 
 
-@pattern(260)
+@pattern(165)
 def future(draw):
     """I will visit my aunt tomorrow."""
     return both(object_clause(draw, "will", "h-l", when=draw.one((None, "future", "future"))))
 
 
-@pattern(180)
+@pattern(115)
 def future_time_first(draw):
     """Tomorrow I will visit my aunt."""
     return fronted(object_clause(draw, "will", "h-l", when="future"))
 
 
-@pattern(400)
+@pattern(265)
 def modal(draw):
     """We have to clean the kitchen."""
     tense = draw.one(PRESENT_MODALS)
     when = draw.one((None, None, "future")) if tense != "can" else None
-    return both(object_clause(draw, tense, "h-l", when=when))
-
-
-@pattern(240)
-def past_modal(draw):
-    """She had to sell her bike last week."""
-    return both(object_clause(draw, draw.one(PAST_MODALS), "h-l", when=draw.one((None, "past"))))
+    verbs = ABLE if tense == "can" else None
+    return both(object_clause(draw, tense, "h-l", when=when, verbs=verbs))
 
 
 @pattern(150)
+def past_modal(draw):
+    """She had to sell her bike last week. We couldn't open the bottle."""
+    tense = draw.one(PAST_MODALS)
+    could = tense == "could"
+    when = None if could else draw.one((None, "past"))
+    clause = object_clause(draw, tense, "h-l", when=when, verbs=ABLE if could else None)
+    return both(replace(clause, negated=could))
+
+
+ABLE = frozenset(
+    listed(
+        "cook; bake; repair; solve; explain; draw; paint; carry; open; close; find; repeat; "
+        "photograph; bring along; pick up; call; visit; turn on; turn off; sell; clean; buy; "
+        "invite"
+    )
+)
+
+
+@pattern(95)
 def allowed(draw):
     """The children are allowed to play in the garden."""
     if draw.chance(0.3):
         clause = deed_clause(draw, "be allowed to", extra=0.9)
         need(clause.verb.english in ("sleep", "sing", "dance", "swim", "run", "play", "rest"))
+        need(any(item.kind == "place" for item in clause.adverbials))
     else:
         clause = object_clause(draw, "be allowed to", "h-", verbs=_ALLOWED)
     return both(replace(clause, negated=draw.chance(0.35)))
 
 
-_ALLOWED = {
-    "eat", "drink", "open", "watch", "read", "buy", "invite", "visit", "turn on", "bring along",
-    "take", "paint", "cook", "wear", "order", "feed",
-}  # fmt: skip
+_ALLOWED = frozenset(
+    listed(
+        "eat; drink; open; watch; read; buy; invite; visit; turn on; bring along; take; paint; "
+        "cook; wear; order; feed"
+    )
+)
 
 
-@pattern(280)
+@pattern(180)
 def negated(draw):
     """He is not reading a book."""
     if draw.chance(0.35):
@@ -145,7 +173,7 @@ def negated(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(260)
+@pattern(165)
 def negated_past(draw):
     """We did not buy the car."""
     clause = object_clause(draw, "past", "h-s", when=draw.one((None, None, "past")))
@@ -153,15 +181,15 @@ def negated_past(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(150)
+@pattern(95)
 def negated_modal(draw):
     """I can't find my key."""
     tense = draw.one(("can", "want to", "should"))
-    clause = object_clause(draw, tense, "h-", when=None)
+    clause = object_clause(draw, tense, "h-", verbs=ABLE if tense == "can" else None)
     return both(replace(clause, negated=True))
 
 
-@pattern(180)
+@pattern(115)
 def already(draw):
     """I have already read the letter."""
     clause = object_clause(draw, "perfect", "h-l", verbs=_FINISHED)
@@ -171,38 +199,40 @@ def already(draw):
     return both(replace(clause, adverbials=(YET,), negated=True))
 
 
-_FINISHED = {
-    "eat", "read", "write", "buy", "sell", "watch", "find", "open", "close", "clean", "tidy",
-    "wash", "repair", "visit", "invite", "call", "pick up", "explain", "repeat", "pay", "solve",
-    "plan", "feed", "water", "photograph", "turn on", "turn off", "try on", "order",
-}  # fmt: skip
+_FINISHED = frozenset(
+    listed(
+        "eat; read; write; buy; sell; watch; find; open; close; clean; tidy; wash; repair; "
+        "visit; invite; call; pick up; explain; repeat; pay; solve; plan; feed; water; "
+        "photograph; turn on; turn off; try on; order"
+    )
+)
 
 
-@pattern(300)
+@pattern(190)
 def deed(draw):
     """The children are playing in the garden."""
     return both(deed_clause(draw, "progressive", when=draw.one((None, None, "gerade")), extra=0.9))
 
 
-@pattern(180)
+@pattern(115)
 def deed_habit(draw):
     """My father always sleeps well."""
     return both(deed_clause(draw, "present", when="habit", aspects="h", extra=0.5))
 
 
-@pattern(260)
+@pattern(165)
 def deed_past(draw):
     """The guests came back last night."""
     return both(deed_clause(draw, "past", when=draw.one((None, "past", "past"))))
 
 
-@pattern(140)
+@pattern(90)
 def deed_past_time_first(draw):
     """This morning I got up alone."""
     return fronted(deed_clause(draw, "past", when="past", extra=0.4))
 
 
-@pattern(160)
+@pattern(100)
 def deed_modal(draw):
     """We want to dance tonight."""
     tense = draw.one((*PRESENT_MODALS, "will"))
@@ -210,15 +240,20 @@ def deed_modal(draw):
     return both(deed_clause(draw, tense, when=when, extra=0.5))
 
 
+def _is_doctor(subject):
+    return isinstance(subject, NounPhrase) and subject.noun.english == "doctor"
+
+
 def going(draw, tense, when=None, subject=None):
     """A clause about going somewhere."""
     adverbials = [goal(draw)] + ([time_for(draw, when)] if when else [])
     subject = subject or person(draw)
     need(not (is_young(subject) and "bank" in adverbials[0].english))
+    need("doctor" not in adverbials[0].english or not _is_doctor(subject))
     return Clause(subject, VERB["go"], tense, (), tuple(adverbials))
 
 
-@pattern(240)
+@pattern(150)
 def going_somewhere(draw):
     """We are going to the park."""
     tense, when = draw.one(
@@ -228,7 +263,7 @@ def going_somewhere(draw):
     return both(replace(clause, negated=tense in ("progressive", "past") and draw.chance(0.3)))
 
 
-@pattern(330)
+@pattern(215)
 def topic(draw):
     """She is waiting for the bus."""
     if draw.chance(0.3):
@@ -238,7 +273,7 @@ def topic(draw):
     return both(clause)
 
 
-@pattern(120)
+@pattern(80)
 def topic_negated(draw):
     """I am not waiting for the bus."""
     if draw.chance(0.4):
@@ -246,32 +281,49 @@ def topic_negated(draw):
     return both(replace(topic_clause(draw, "progressive", aspects="-"), negated=True))
 
 
-@pattern(260)
+@pattern(165)
 def dative_verb(draw):
     """The nurse is helping my grandmother."""
-    tense, when = draw.one((("past", None), ("past", "past"), ("will", None), ("must", None),
-                            ("can", None), ("progressive", None)))  # fmt: skip
+    tense, when = draw.one(
+        (
+            ("past", None),
+            ("past", "past"),
+            ("will", None),
+            ("must", None),
+            ("can", None),
+            ("progressive", None),
+        )
+    )
     clause = dative_clause(draw, tense, when=when)
+    need(tense != "can" or clause.verb.english in ("help", "answer", "follow"))
     if clause.verb.english == "believe":
         need(tense != "progressive")
         clause = replace(clause, adverbials=())
     return both(clause)
 
 
-@pattern(330)
+@pattern(215)
 def giving(draw):
     """He is showing his sister the photo."""
-    tense, when = draw.one((("past", None), ("past", "past"), ("will", "future"), ("must", None),
-                            ("can", None), ("progressive", None), ("would like to", None)))  # fmt: skip
+    tense, when = draw.one(
+        (
+            ("past", None),
+            ("past", "past"),
+            ("will", "future"),
+            ("must", None),
+            ("can", None),
+            ("progressive", None),
+            ("would like to", None),
+        )
+    )
     return both(giving_clause(draw, tense, when=when))
 
 
-@pattern(160)
+@pattern(100)
 def mood(draw):
     """My colleague is nervous today."""
     tense, when = draw.one((("present", None), ("present", "today"), ("past", "past")))
-    subject = draw.one((person, YOU_TWO)) if draw.chance(0.15) else person
-    subject = subject if subject is YOU_TWO else subject(draw)
+    subject = YOU_TWO if draw.chance(0.08) else plain(person(draw))
     adverbials = ()
     if when == "today":
         adverbials = (next(t for t in TIMES["any"] if t.english == "today"),)
@@ -286,35 +338,39 @@ def mood(draw):
 # --- People, places, languages ---------------------------------------------------------------
 
 
-@pattern(130)
+@pattern(85)
 def since(draw):
     """I have been living in Berlin for three years."""
-    number, german = draw.one(((2, "zwei"), (3, "drei"), (4, "vier"), (5, "fünf"), (6, "sechs"),
-                               (10, "zehn"), (7, "sieben"), (8, "acht")))  # fmt: skip
-    count = _NUMBER_WORDS[number]
-    unit = draw.one((("years", "Jahren"), ("months", "Monaten"), ("weeks", "Wochen")))
-    city = draw.one(CITIES)
-    doing, tut = draw.one(
-        (
-            (f"living in {city[0]}", ("wohnen", f"in {city[1]}")),
-            (f"working in {city[0]}", ("arbeiten", f"in {city[1]}")),
-            *((f"learning {c[2]}", ("lernen", c[3])) for c in COUNTRIES[:4]),
-        )
-    )
+    number, zahl = draw.one(NUMBERS[1:10])
+    unit, einheit = draw.one(paired("years = Jahren; months = Monaten; weeks = Wochen"))
+    verb, tail, rest = draw.one(_GOING_ON)(draw)
+    lasting = Adverbial("", f"seit {zahl} {einheit} {rest}", "time")
     subject = person(draw)
-    verb = VERB[{"wohnen": "live", "arbeiten": "work", "lernen": "learn"}[tut[0]]]
-    adverbial = Adverbial("", f"seit {german} {unit[1]} {tut[1]}", "time")
-    german_text = german_main(Clause(subject, verb, "present", (), (adverbial,)))
-    english = english_main(Clause(subject, VERB["have"], "present"))
-    return sentence(f"{english} been {doing} for {count} {unit[0]}"), sentence(german_text)
+    german = german_main(Clause(subject, VERB[verb], "present", (), (lasting,)))
+    have = english_main(Clause(subject, VERB["have"], "present"))
+    doing = ing_form(verb)
+    return sentence(f"{have} been {doing} {tail} for {number} {unit}"), sentence(german)
 
 
-_NUMBER_WORDS = {
-    2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 10: "ten",
-}  # fmt: skip
+def _in_city(verb):
+    """What is done in a city: its verb and the city in both languages."""
+
+    def choose(draw):
+        city, stadt = draw.one(CITIES)
+        return verb, f"in {city}", f"in {stadt}"
+
+    return choose
 
 
-@pattern(120)
+def _learning(draw):
+    country = draw.one(COUNTRIES)
+    return "learn", country[2], country[3]
+
+
+_GOING_ON = (_in_city("live"), _in_city("work"), _learning)
+
+
+@pattern(80)
 def language(draw):
     """Her uncle speaks a little Spanish."""
     country = draw.one(COUNTRIES)
@@ -334,7 +390,7 @@ def language(draw):
     return both(Clause(person(draw), VERB[verb], tense, predicate=predicate))
 
 
-@pattern(130)
+@pattern(85)
 def country(draw):
     """Our guests are flying to Japan."""
     where = draw.one(COUNTRIES + CITIES)
@@ -356,11 +412,11 @@ def country(draw):
     kind = "place" if verb == "live" else "direction"
     adverbials = [Adverbial(f"{before} {english}", f"{vor} {german}", kind)]
     if when:
-        adverbials.append(time_for(draw, when))
+        adverbials.append(time_for(draw, when, aspect="any"))
     return both(Clause(person(draw), VERB[verb], tense, (), tuple(adverbials)))
 
 
-@pattern(90)
+@pattern(60)
 def profession(draw):
     """Her brother is a doctor."""
     male = draw.chance(0.7)
@@ -384,18 +440,30 @@ def profession(draw):
 
 _GROWN = ("grandmother", "grandfather", "father", "mother", "boss")
 _MENS_JOBS = [
-    ("teacher", "Lehrer"), ("doctor", "Arzt"), ("police officer", "Polizist"),
-    ("waiter", "Kellner"), ("salesman", "Verkäufer"), ("baker", "Bäcker"), ("cook", "Koch"),
-    ("farmer", "Bauer"), ("musician", "Musiker"), ("artist", "Künstler"),
-]  # fmt: skip
+    ("teacher", "Lehrer"),
+    ("doctor", "Arzt"),
+    ("police officer", "Polizist"),
+    ("waiter", "Kellner"),
+    ("salesman", "Verkäufer"),
+    ("baker", "Bäcker"),
+    ("cook", "Koch"),
+    ("farmer", "Bauer"),
+    ("musician", "Musiker"),
+    ("artist", "Künstler"),
+]
 _WOMENS_JOBS = [
-    ("nurse", "Krankenschwester"), ("waitress", "Kellnerin"), ("singer", "Sängerin"),
-    ("teacher", "Lehrerin"), ("doctor", "Ärztin"), ("police officer", "Polizistin"),
-    ("musician", "Musikerin"), ("artist", "Künstlerin"),
-]  # fmt: skip
+    ("nurse", "Krankenschwester"),
+    ("waitress", "Kellnerin"),
+    ("singer", "Sängerin"),
+    ("teacher", "Lehrerin"),
+    ("doctor", "Ärztin"),
+    ("police officer", "Polizistin"),
+    ("musician", "Musikerin"),
+    ("artist", "Künstlerin"),
+]
 
 
-@pattern(80)
+@pattern(55)
 def study(draw):
     """My cousin is studying law in Vienna."""
     subject, city = draw.one(SUBJECTS_OF_STUDY), draw.one(CITIES)
@@ -414,32 +482,34 @@ def is_old(phrase):
     return phrase.noun.english in _GROWN or "adult" in phrase.noun.tags
 
 
-@pattern(170)
+@pattern(105)
 def together_with(draw):
     """Yesterday I danced with my sister."""
     clause = deed_clause(draw, draw.one(("progressive", "past")), extra=0.5)
-    need(clause.verb.english in ("dance", "play", "cook", "sing", "go for a walk", "swim",
-                                 "go shopping", "learn", "wait", "work"))  # fmt: skip
+    need(
+        clause.verb.english
+        in listed("dance; play; cook; sing; go for a walk; swim; go shopping; learn; wait; work")
+    )
     need(not any(item.kind == "manner" for item in clause.adverbials))
     companion = Complement(other_person(draw, clause.subject), "dat", "mit", "with")
     return both(replace(clause, adverbials=_as_manner(companion, clause)))
 
 
 def _as_manner(companion, clause):
-    from grammar import english_phrase, german_prepositional
-
     english = f"with {english_phrase(companion.phrase, as_object=True)}"
     german = german_prepositional("mit", companion.phrase, "dat")
     return (Adverbial(english, german, "manner"), *clause.adverbials)
 
 
-@pattern(110)
+@pattern(70)
 def for_somebody(draw):
     """I am baking a cake for my aunt."""
     clause = object_clause(
-        draw, draw.one(("progressive", "past", "will")), "h-l",
+        draw,
+        draw.one(("progressive", "past", "will")),
+        "h-l",
         verbs={"cook", "bake", "buy", "order", "paint", "draw", "write", "build"},
-    )  # fmt: skip
+    )
     need(clause.objects[0].phrase.det != "this")
     companion = other_person(draw, clause.subject)
     need(companion not in (DU, ICH, ER, SIE, WIR, SIE_PLURAL) or draw.chance(0.6))
@@ -447,18 +517,49 @@ def for_somebody(draw):
     return both(replace(clause, objects=(*clause.objects, item)))
 
 
-@pattern(70)
+_BY_TRAIN = listed("to the airport; to the university; to the museum; to the zoo; to the theater")
+
+
+@pattern(50)
 def by_vehicle(draw):
     """We are going to the museum by bus."""
-    vehicle = draw.one((("bike", "dem Fahrrad"), ("bus", "dem Bus"), ("car", "dem Auto"),
-                        ("taxi", "dem Taxi"), ("tram", "der Straßenbahn"), ("train", "dem Zug")))  # fmt: skip
+    vehicle = draw.one(
+        (
+            ("bike", "dem Fahrrad"),
+            ("bus", "dem Bus"),
+            ("car", "dem Auto"),
+            ("taxi", "dem Taxi"),
+            ("tram", "der Straßenbahn"),
+            ("train", "dem Zug"),
+        )
+    )
     tense, when = draw.one((("progressive", None), ("past", "past"), ("will", "future")))
     clause = going(draw, tense, when)
     need(clause.adverbials[0].english != "home" and "into" not in clause.adverbials[0].english)
-    need("train" != vehicle[0] or "station" not in clause.adverbials[0].english)
+    need(vehicle[0] != "train" or clause.adverbials[0].english in _BY_TRAIN)
     need(not is_young(clause.subject) or vehicle[0] not in ("car", "taxi"))
     way = Adverbial(f"by {vehicle[0]}", f"mit {vehicle[1]}", "manner")
     english = english_main(replace(clause, adverbials=clause.adverbials[:1]))
     tail = join([way.english, *(item.english for item in clause.adverbials[1:])])
     german = replace(clause, verb=VERB["drive"], adverbials=(*clause.adverbials, way))
     return sentence(f"{english} {tail}"), sentence(german_main(german))
+
+
+@pattern(205)
+def being_somewhere(draw):
+    """We were at the zoo yesterday. Are the children at school?"""
+    place = draw.one(PLACES).here
+    need(place.english not in ("in the lake", "in the sea"))
+    subject = person(draw)
+    tense, when = draw.one((("present", None), ("past", "past"), ("present", "today")))
+    need(not (is_young(subject) and "bank" in place.english))
+    adverbials = [place]
+    if when == "past":
+        adverbials.append(time_for(draw, "past"))
+    elif when == "today":
+        adverbials.append(next(t for t in TIMES["any"] if t.english == "today"))
+    clause = Clause(subject, VERB["be"], tense, (), tuple(adverbials), draw.chance(0.15))
+    if subject is not ICH and draw.chance(0.25):
+        clause = replace(clause, negated=False)
+        return sentence(english_question(clause), "?"), sentence(german_question(clause), "?")
+    return both(clause)

@@ -1,0 +1,205 @@
+"""What the batches promise: every example once, in few shapes, with little padding."""
+
+import keras
+import numpy as np
+import pytest
+
+from keras_transformer.data.batches import LengthBuckets, bucket_length, pad_ids
+from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
+
+VOCAB_SIZE = 200
+SERIES = [4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192]
+
+
+def make_examples(count=150):
+    """Examples of many lengths, each with a word of its own."""
+    random = np.random.default_rng(0)
+    lengths = random.integers(1, 20, (count, 2)).tolist()
+    return [
+        ([10 + i] * source + [END_ID], [START_ID] + [10 + i] * target + [END_ID])
+        for i, (source, target) in enumerate(lengths)
+    ]
+
+
+EXAMPLES = make_examples()
+
+
+def make(examples=EXAMPLES, batch_size=8, seed=None):
+    return LengthBuckets(examples, batch_size, VOCAB_SIZE, VOCAB_SIZE, seed=seed)
+
+
+def epoch(batches):
+    return [batches[i] for i in range(len(batches))]
+
+
+def examples_in(batches):
+    """The examples of an epoch, put together again; rows of padding are left out."""
+    found = []
+    for (sources, inputs), outputs in epoch(batches):
+        for source, read, predicted in zip(sources, inputs, outputs, strict=True):
+            target = [*read[:1].tolist(), *predicted.tolist()]
+            found.append(([i for i in source.tolist() if i], [i for i in target if i]))
+    return [example for example in found if any(example)]
+
+
+def as_lists(batches):
+    return [(x.tolist(), y.tolist(), z.tolist()) for (x, y), z in epoch(batches)]
+
+
+# Lengths
+
+
+def test_lengths_are_those_of_the_series():
+    for length in range(1, 193):
+        assert bucket_length(length) == min(bucket for bucket in SERIES if bucket >= length)
+
+
+def test_pads_at_the_end():
+    padded = pad_ids([[5, 6], [7], []], 3)
+    assert padded.dtype == "int32" and padded.tolist() == [[5, 6, 0], [7, 0, 0], [0, 0, 0]]
+
+
+def test_batches_are_as_long_as_the_longer_side_needs():
+    batches = make([([4] * 5, [2, 3]), ([4], [2, 4, 4, 4, 4, 4, 4, 3]), ([4], [2] * 5)], 1)
+    # The decoder reads one id less than the target has: 1, 7 and 4 ids.
+    lengths = {x.shape[1]: (x != 0).sum() for (x, _), _ in epoch(batches)}
+    assert lengths == {4: 1, 6: 5, 8: 1}
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_there_are_as_many_shapes_as_buckets(seed):
+    batches = make(seed=seed)
+    shapes = set()
+    for (source, inputs), outputs in epoch(batches):
+        assert source.dtype == inputs.dtype == outputs.dtype == "int32"
+        assert source.shape == inputs.shape == outputs.shape
+        longest = max(
+            np.count_nonzero(source, axis=1).max(), np.count_nonzero(outputs, axis=1).max()
+        )
+        assert source.shape[1] == bucket_length(longest)
+        shapes.add(source.shape)
+    assert shapes == {(8, length) for length in batches.shapes}
+    assert batches.shapes == [4, 6, 8, 12, 16, 24]
+
+
+def test_the_share_of_padding_by_hand():
+    batches = make([([4, 3], [2, 5, 3]), ([4, 5, 6, 3], [2, 4, 3])], 2)
+    # Sources: 2 rows of 4 hold 2 + 4 words. Targets: 2 rows of 4 + 1 hold 3 + 3.
+    assert batches.padding_share == pytest.approx(1 - 12 / 18)
+
+
+def test_buckets_leave_little_padding():
+    examples = [([4] * n, [2] + [4] * n) for n in range(4, 129)]
+    assert make(examples).padding_share < 1 / 5
+    everything_at_128 = sum(128 - n for n in range(4, 129)) / (125 * 128)
+    assert everything_at_128 > 2 * make(examples).padding_share
+
+
+# Contents
+
+
+@pytest.mark.parametrize("batch_size", [1, 8, 1000])
+@pytest.mark.parametrize("seed", [None, 0, 3])
+def test_every_example_occurs_once_in_every_epoch(batch_size, seed):
+    batches = make(batch_size=batch_size, seed=seed)
+    for number in range(3):
+        batches.set_epoch(number)
+        assert sorted(examples_in(batches)) == sorted(EXAMPLES)
+
+
+def test_the_decoder_reads_what_it_has_predicted():
+    for (_, inputs), outputs in epoch(make()):
+        rows = inputs.any(axis=1)
+        assert (inputs[rows, 0] == START_ID).all()
+        ends = np.count_nonzero(outputs[rows], axis=1) - 1
+        assert (outputs[rows, ends] == END_ID).all()
+        assert (inputs[:, 1:] == outputs[:, :-1]).all()
+
+
+def test_the_last_batch_of_a_bucket_is_filled_with_padding():
+    batches = make([([4, 3], [2, 5, 3])] * 5, 3)
+    assert len(batches) == 2
+    (source, inputs), outputs = batches[1]
+    assert source[:2].any(axis=1).all()
+    for ids in (source, inputs, outputs):
+        assert ids.shape == (3, 4) and (ids[2] == PADDING_ID).all()
+
+
+# Order
+
+
+def test_epochs_differ_and_the_same_seed_gives_the_same_epochs():
+    first, second = make(seed=5), make(seed=5)
+    zeroth = as_lists(first)
+    assert zeroth == as_lists(second)
+    first.on_epoch_end()
+    second.set_epoch(1)
+    assert first.epoch == second.epoch == 1
+    assert as_lists(first) == as_lists(second) != zeroth
+    first.set_epoch(0)
+    assert as_lists(first) == zeroth != as_lists(make(seed=6))
+
+
+def test_without_seed_every_epoch_is_the_same():
+    batches = make()
+    before = as_lists(batches)
+    batches.on_epoch_end()
+    assert as_lists(batches) == before
+
+
+def test_shuffling_mixes_rows_and_batches():
+    plain, shuffled = make(), make(seed=1)
+
+    def lengths(batches):
+        return [x.shape[1] for (x, _), _ in epoch(batches)]
+
+    def companions(batches):
+        return {frozenset(source[0] for source in x.tolist()) for (x, _), _ in epoch(batches)}
+
+    assert sorted(lengths(plain)) == sorted(lengths(shuffled))
+    assert lengths(plain) != lengths(shuffled)
+    assert companions(plain) != companions(shuffled)
+
+
+def test_the_first_two_batches_are_of_different_lengths():
+    examples = [([4], [2, 3])] * 60 + [([4] * 9, [2, 3])]
+    for seed in (None, 0, 1, 2):
+        batches = make(examples, 2, seed)
+        for number in range(5):
+            batches.set_epoch(number)
+            lengths = [x.shape[1] for (x, _), _ in epoch(batches)]
+            assert lengths[0] != lengths[1] and sorted(lengths) == [4] * 30 + [12]
+
+
+def test_one_bucket_will_do():
+    batches = make([([4], [2, 3])], 2, seed=0)
+    assert len(batches) == 1 and batches.shapes == [4]
+
+
+def test_keras_takes_it():
+    batches = make(seed=1, batch_size=10)
+    assert isinstance(batches, keras.utils.PyDataset)
+    sizes = [sum(len(x.any(axis=1)) for (x, _), _ in epoch(batches))]
+    assert sizes == [10 * len(batches)]
+    with pytest.raises(IndexError):
+        batches[len(batches)]
+
+
+# Errors
+
+
+@pytest.mark.parametrize(("examples", "batch_size"), [([], 4), (EXAMPLES, 0)])
+def test_refuses_nothing(examples, batch_size):
+    expected = rf"Received: {len(examples)} examples, batch_size={batch_size}$"
+    with pytest.raises(ValueError, match=expected):
+        make(examples, batch_size)
+
+
+@pytest.mark.parametrize("wrong", [-1, VOCAB_SIZE])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_refuses_ids_of_another_vocabulary(side, wrong):
+    right = [4, 5, VOCAB_SIZE - 1]
+    example = ([wrong, 3], [2, 3]) if side == "source" else ([4, 3], [2, wrong, 3])
+    make([(right, right)])
+    with pytest.raises(ValueError, match=rf"The {side} ids .*Received: ids from .*{wrong}"):
+        make([(right, right), example])

@@ -36,7 +36,7 @@ def compare(systems, rounds=30):
     medians = {
         name: list(map(statistics.median, zip(*t, strict=True))) for name, t in times.items()
     }
-    ours = next(iter(medians.values()))
+    _, our_time = next(iter(medians.values()))
     print(f"\n{processor().name}, one core, {rounds} rounds, medians")
     print("| system | wall ms | processor ms | times our processor time |")
     print("|---|---|---|---|")

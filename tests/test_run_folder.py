@@ -241,12 +241,13 @@ def test_goes_on_with_the_data_it_was_begun_with(run, dataset):
 @pytest.mark.parametrize(
     "other",
     [
+        lambda: dataclasses.replace(make_dataset(), test=make_dataset().test[:-1]),
         lambda: PrepareDataset(seed=2)(PAIRS),
         lambda: PrepareDataset(seed=1)(PAIRS[:-1]),
         lambda: PrepareDataset(seed=1)([(target, source) for source, target in PAIRS]),
         other_dataset,
     ],
-    ids=["another split", "fewer pairs", "the other direction", "other words"],
+    ids=["another test part", "another split", "fewer pairs", "the other direction", "other words"],
 )
 def test_does_not_go_on_with_other_data(run, other):
     before = files(run)

@@ -134,6 +134,18 @@ def test_a_special_token_that_somebody_types_is_text(tokenizer, tmp_path, specia
     assert tokenizer.decode(tokenizer.encode(f"Don't {special} go!")) == f"Don't {special} go!"
 
 
+def test_a_file_that_declares_special_tokens_does_not_change_that(tokenizer, tmp_path):
+    values = json.loads(tokenizer.to_json())
+    rules = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
+    values["added_tokens"] = [
+        {"id": i, "content": token, "special": True, **rules}
+        for i, token in enumerate(SPECIAL_TOKENS)
+    ]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(values), encoding="utf-8")
+    assert END_ID not in WordTokenizer.load(path).encode("[END]")
+
+
 def test_decoding_ends_at_the_end_and_leaves_out_start_and_padding(tokenizer):
     go, here = tokenizer.encode("go here")
     ids = [PADDING_ID, START_ID, go, PADDING_ID, here, END_ID, go]

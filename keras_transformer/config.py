@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import typing
 
 
 def _setting(default, help):
@@ -51,14 +52,16 @@ class RunConfig:
     )
 
     def __post_init__(self):
+        for field in dataclasses.fields(self):
+            _check_type(field, getattr(self, field.name))
+        for name in _POSITIVE:
+            if getattr(self, name) < 1:
+                raise ValueError(f"`{name}` must be positive. Received: {getattr(self, name)}")
         if self.d_model % self.h:
             raise ValueError(
                 "`d_model` must be divisible by the number of heads. "
                 f"Received: d_model={self.d_model}, h={self.h}"
             )
-        for name in ("epochs", "batch_size", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` must be positive. Received: {getattr(self, name)}")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(
                 "`label_smoothing` must be at least 0 and less than 1. "
@@ -123,6 +126,22 @@ class RunConfig:
         return cls(**values)
 
 
+def _check_type(field, value):
+    kinds = typing.get_args(field.type) or (field.type,)
+    if float in kinds:
+        kinds = (*kinds, int)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise ValueError(
+            f"`{field.name}` must be of type {getattr(field.type, '__name__', field.type)}. "
+            f"Received: {value!r}"
+        )
+
+
+_POSITIVE = (
+    "min_count", "max_length", "d_model", "h", "d_ff", "n", "epochs", "batch_size",
+    "warmup_steps", "patience",
+)  # fmt: skip
+
 DTYPES = ("auto", "float32", "mixed_bfloat16")
 
 PRESETS = {
@@ -151,5 +170,5 @@ def add_flags(parser):
         if field.type is bool:
             options["action"] = argparse.BooleanOptionalAction
         else:
-            options["type"] = int if field.type == int | None else field.type
+            options["type"] = (typing.get_args(field.type) or (field.type,))[0]
         parser.add_argument("--" + field.name.replace("_", "-"), **options)

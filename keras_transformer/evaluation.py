@@ -37,7 +37,11 @@ def score(translations, references):
         "A Call for Clarity in Reporting BLEU Scores" (Post, 2018);
         "chrF: character n-gram F-score for automatic MT evaluation" (Popović, 2015).
     """
-    if not translations or len(translations) != len(references) or not all(references):
+    if (
+        not translations
+        or len(translations) != len(references)
+        or not all(x and not isinstance(x, str) for x in references)
+    ):
         raise ValueError(
             "Each translation needs at least one reference. "
             f"Received: {len(translations)} translations, {len(references)} lists of references"

@@ -5,6 +5,8 @@ import os
 import shutil
 from pathlib import Path
 
+_CHUNK = 1 << 20  # bytes
+
 
 @contextlib.contextmanager
 def replacing(path):
@@ -24,9 +26,10 @@ def replacing(path):
         ...     beside.write_text("whole or not at all")
     """
     path = Path(path)
-    beside = path.with_name(f"partial-{os.getpid()}-{path.name}")
+    beside = path.with_name(f"partial-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove(beside)  # what a killed process left
         yield beside
         _flush(beside)
         os.replace(beside, path)
@@ -36,6 +39,17 @@ def replacing(path):
         ) from error
     finally:
         _remove(beside)
+
+
+def reserve(path, size):
+    """Raises an OSError now if a file of `size` bytes cannot be written.
+
+    For libraries that would crash in the middle of writing.
+    """
+    with open(path, "wb") as file:
+        for start in range(0, size, _CHUNK):
+            file.write(bytes(min(_CHUNK, size - start)))
+    _flush(path)
 
 
 def _flush(path):
@@ -49,4 +63,5 @@ def _remove(path):
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from keras_transformer.config import RunConfig
 from keras_transformer.data.tokenizers import WordTokenizer
-from keras_transformer.files import replacing
+from keras_transformer.files import replacing, reserve
 from keras_transformer.models.transformer import TransformerModel
 
 
@@ -83,7 +83,12 @@ class RunFolder:
             rows = list(csv.DictReader(file))
         if not rows:
             raise ValueError(f"{self.history} has no epochs yet. Received: an empty history")
-        return [{name: float(value) for name, value in row.items()} for row in rows]
+        try:
+            return [{name: float(value) for name, value in row.items()} for row in rows]
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self.history} must have a number in each column. Received: {error}"
+            ) from None
 
     def write_history(self, history):
         """Writes the history, a list with a dictionary of numbers per epoch."""
@@ -95,6 +100,9 @@ class RunFolder:
     def write_weights(self, model):
         """Writes the model's weights as the best ones."""
         with replacing(self.weights) as beside:
+            # HDF5 crashes the process when a disk is full in mid-file: four bytes a number, some
+            # for the names.
+            reserve(beside, 4 * model.count_params() + 2**20)
             model.save_weights(beside)
 
     def read_model(self, dtype="float32"):
@@ -107,9 +115,10 @@ class RunFolder:
             A built `TransformerModel`.
         """
         model = make_model(self.read_config(), *self.read_tokenizers(), dtype)
+        weights = self._existing(self.weights)
         try:
-            model.load_weights(self._existing(self.weights))
-        except (ValueError, OSError, KeyError) as error:
+            model.load_weights(weights)
+        except (ValueError, OSError, KeyError, RuntimeError) as error:
             raise ValueError(
                 f"{self.weights} does not fit {self._config}: the files are of different runs, or "
                 f"damaged. Received: {error}"

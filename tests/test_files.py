@@ -128,15 +128,11 @@ def test_a_full_disk_leaves_no_half_folder(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.xfail(strict=True, reason="tidying up hides the message")
 def test_a_folder_that_cannot_be_made_is_named(old):
     with pytest.raises(OSError, match="could not be written"), replacing(old / "notes.txt") as new:
         new.write_text("new")
 
 
-@pytest.mark.xfail(
-    strict=True, raises=OSError, reason="a killed process of the same id is in the way"
-)
 def test_what_a_killed_process_has_left_is_not_in_the_way(tmp_path):
     with contextlib.suppress(KeyError), replacing(tmp_path / "000001") as beside:
         raise KeyError

@@ -137,7 +137,8 @@ def _pad_into_buckets(sources, targets):
 
 
 def _check_ids(sequences, vocab_size, side):
-    lowest, highest = min(map(min, sequences)), max(map(max, sequences))
+    ids = [i for sequence in sequences for i in sequence]
+    lowest, highest = min(ids, default=0), max(ids, default=0)
     if lowest < 0 or highest >= vocab_size:
         raise ValueError(
             f"The {side} ids must be in [0, {vocab_size}): these are of another vocabulary. "

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import unicodedata
 
 import numpy as np
 
@@ -126,8 +127,10 @@ class PrepareDataset:
         count_tokens = WordTokenizer.count_tokens
         targets = collections.defaultdict(list)
         dropped = {"one side is empty": 0, "the same pair again": 0, self._too_long(): 0}
-        for source, target in pairs:
-            if not source.strip() or not target.strip():
+        for pair in pairs:
+            # However it is typed, one sentence is one: it shall not be in two parts.
+            source, target = (" ".join(unicodedata.normalize("NFC", x).split()) for x in pair)
+            if not source or not target:
                 dropped["one side is empty"] += 1
             elif target in targets[source]:
                 dropped["the same pair again"] += 1

@@ -86,6 +86,9 @@ class WordTokenizer:
         except Exception as error:  # the library raises bare Exceptions
             raise ValueError(f"{path} is not a tokenizer file: {error}. Received: {path}") from None
         found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIAL_TOKENS)))
+        parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)
+        if any(part is None for part in parts):
+            raise ValueError(f"{path} lacks the rules for splitting and joining. Received: {path}")
         if found != SPECIAL_TOKENS:
             raise ValueError(
                 f"The vocabulary of {path} must begin with {SPECIAL_TOKENS}. Received: {found}"
@@ -144,15 +147,18 @@ def _normalizer(text):
     steps = [
         normalizers.NFC(),
         normalizers.Replace(_SPACE, "_"),
-        normalizers.Replace(Regex(r"\s+"), " "),
     ]
+    if "’" not in text:  # as phones write it
+        steps.append(normalizers.Replace("’", "'"))
     if text == text.lower():
         steps.append(normalizers.Lowercase())
     if text.isascii():
         steps += [normalizers.NFD(), normalizers.Replace(Regex(r"[^\x00-\x7F]"), "")]
     if all(character.isalnum() or character.isspace() for character in text):
         steps.append(normalizers.Replace(Regex(r"[^\w\s]|_"), ""))
-    return normalizers.Sequence([*steps, normalizers.Strip()])
+    # Spaces last: what was dropped may have stood between two.
+    steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    return normalizers.Sequence(steps)
 
 
 def _count_words(tokenizer, sentences):

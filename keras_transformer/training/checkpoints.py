@@ -1,5 +1,6 @@
 """Everything needed to go on as if nothing had happened."""
 
+import io
 import json
 import re
 import shutil
@@ -61,8 +62,10 @@ class Checkpoints:
         newest = found[max(found)]
         try:
             counters = json.loads((newest / "counters.json").read_text(encoding="utf-8"))
+            if not isinstance(counters, dict):
+                raise ValueError(f"the counters must be named. Received: {counters!r}")
             self._read_variables(newest / "variables.h5")
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"The checkpoint {newest} does not fit this run, or is damaged: {error}"
             ) from None
@@ -73,12 +76,15 @@ class Checkpoints:
         return {int(path.name): path for path in folders if re.fullmatch(r"\d{6}", path.name)}
 
     def _write_variables(self, path):
-        with h5py.File(path, "w") as file:
+        # In memory first: HDF5 crashes the process when a disk is full in mid-file.
+        memory = io.BytesIO()
+        with h5py.File(memory, "w") as file:
             for group, variables in self._variables.items():
                 for i, variable in enumerate(variables):
                     value = ops.convert_to_numpy(variable)
                     dataset = file.create_dataset(f"{group}/{i:04d}", data=value)
                     dataset.attrs["path"] = variable.path  # for those who look inside
+        path.write_bytes(memory.getbuffer())
 
     def _read_variables(self, path):
         with h5py.File(path, "r") as file:

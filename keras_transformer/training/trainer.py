@@ -90,7 +90,12 @@ class Trainer:
 
     def _restore(self):
         counters = self._checkpoints.restore()
-        state = _State(**counters) if counters else _State()
+        try:
+            state = _State(**(counters or {}))
+        except TypeError as error:
+            raise ValueError(
+                f"The counters of {self.run.checkpoints} are of another version: {error}"
+            ) from None
         if state.history:
             self.run.write_history(state.history)
         return state

@@ -197,9 +197,6 @@ def run(code, folder, backend):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="HDF5 crashes after a file that it could not write to its end"
-)
 def test_a_disk_that_gets_full_keeps_the_last_one(saved):
     pytest.importorskip("resource", reason="needs POSIX limits of file size")
     done = run(SAVE_ON_A_DISK_THAT_GETS_FULL, saved.folder, keras.config.backend())
@@ -256,7 +253,6 @@ def test_refuses_an_incomplete_checkpoint(saved, name):
     assert_refused(saved)
 
 
-@pytest.mark.xfail(strict=True, raises=RuntimeError, reason="HDF5 reports some damages so")
 def test_refuses_a_checkpoint_that_is_damaged_inside(saved):
     path = saved.folder / "000001" / "variables.h5"
     content = path.read_bytes()

@@ -1,5 +1,6 @@
 """A training run from the corpus to the score."""
 
+import shlex
 from pathlib import Path
 
 import keras
@@ -95,11 +96,12 @@ def _report(run):
     test = run.read_test()
     for (source, references), translation in zip(test[:10], translations[:10], strict=True):
         print(f"  {source}\n    → {translation}\n    = {' / '.join(references)}")
+    folder = shlex.quote(str(run.path))
     print(
         f"\nThe curves are in {run.curves}. Next:\n"
-        f'  python scripts/translate.py {run.path} "{test[0][0]}"\n'
-        f"  python scripts/evaluate.py {run.path}\n"
-        f"  python scripts/plot_losses.py {run.path}"
+        f"  python scripts/translate.py {folder} {shlex.quote(test[0][0])}\n"
+        f"  python scripts/evaluate.py {folder}\n"
+        f"  python scripts/plot_losses.py {folder}"
     )
     return scores
 

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,13 @@ def test_it_says_what_it_does_and_what_to_do_next(output):
     for part in ("training pairs", "parameters", "Epoch 2/2", "tokens/s", "BLEU", "chrF"):
         assert part in output
     assert output.count("→") == 10
-    assert 'python scripts/translate.py runs/numbers "' in output
+
+
+def test_the_next_commands_work_as_printed(folder, output):
+    commands = [shlex.split(line) for line in output.splitlines() if "python scripts/" in line]
+    assert len(commands) == 3
+    for _, script, *arguments in commands:
+        assert run_script(Path(script).name, *arguments, folder=folder)
 
 
 def test_the_run_is_a_folder_of_harmless_files(folder, output):

@@ -37,7 +37,11 @@ def make_our_step(dtype):
 
 
 class TorchModel(torch.nn.Module):
-    """The same model of torch's parts; the positions are learned, which costs next to nothing."""
+    """The same model of torch's parts.
+
+    It differs in three points: the positions are learned, there are no padding masks (the batch has
+    no padding), and the attention weights have dropout as well.
+    """
 
     def __init__(self):
         super().__init__()

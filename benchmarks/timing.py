@@ -5,7 +5,7 @@ import statistics
 import time
 from importlib.metadata import version
 
-from keras_transformer.training.processor import processor
+from keras_transformer.training.device import processor
 
 
 def use_one_core():

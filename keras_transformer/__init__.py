@@ -1,4 +1,4 @@
-"""The Transformer and its relatives as Keras 3 layers: train, plot, translate."""
+"""The Transformer as Keras 3 layers: train, plot, translate."""
 
 from keras_transformer.config import RunConfig
 from keras_transformer.data.dataset import PrepareDataset, PreparedDataset

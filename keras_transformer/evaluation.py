@@ -43,8 +43,9 @@ def score(translations, references):
         or not all(x and not isinstance(x, str) for x in references)
     ):
         raise ValueError(
-            "Each translation needs at least one reference. "
-            f"Received: {len(translations)} translations, {len(references)} lists of references"
+            "Each translation needs a list of at least one reference. Received: "
+            f"{len(translations)} translations and {len(references)} references such as "
+            f"{next(iter(references), None)!r}"
         )
     most = max(map(len, references))
     # sacrebleu wants the first reference of every sentence, then the second, … None: has none.

@@ -33,7 +33,7 @@ def replacing(path):
         yield beside
         _flush(beside)
         os.replace(beside, path)
-    except (OSError, RuntimeError) as error:  # HDF5 reports a full disk as either
+    except OSError as error:
         raise OSError(
             f"{path} could not be written: {error}. What was saved before is unharmed."
         ) from error

@@ -8,9 +8,18 @@ from keras_transformer.data.tokenizers import WordTokenizer
 from keras_transformer.files import replacing, reserve
 from keras_transformer.models.transformer import TransformerModel
 
+HISTORY_COLUMNS = (
+    "epoch", "loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate",
+    "tokens_per_second", "seconds",
+)  # fmt: skip
+
 
 class RunFolder:
     """Names, writes and reads the files of a run: JSON, text and HDF5, nothing that runs code.
+
+    Reading raises a FileNotFoundError that names the file that is missing, or a ValueError that
+    names the one that is damaged or of another run. Writing raises an OSError if it fails, and
+    leaves what was there.
 
     Args:
         path: the folder, `runs/<name>`.
@@ -75,25 +84,33 @@ class RunFolder:
     def read_test(self):
         """Reads the test sentences, a list of (source, references)."""
         lines = self._existing(self._test).read_text(encoding="utf-8").splitlines()
-        return [(source, references) for source, *references in (x.split("\t") for x in lines)]
+        test = [(source, references) for source, *references in (x.split("\t") for x in lines)]
+        if not test or not all(references for _, references in test):
+            raise ValueError(
+                f"{self._test} must have lines of a source and its translations, with tabs "
+                f"between. Received: {len(test)} lines"
+            )
+        return test
 
     def read_history(self):
         """Reads the history: a dictionary of numbers per epoch."""
         with open(self._existing(self.history), encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        if not rows:
-            raise ValueError(f"{self.history} has no epochs yet. Received: an empty history")
         try:
-            return [{name: float(value) for name, value in row.items()} for row in rows]
-        except (TypeError, ValueError) as error:
+            history = [{name: float(row[name]) for name in HISTORY_COLUMNS} for row in rows]
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{self.history} must have a number in each column. Received: {error}"
+                f"{self.history} must have numbers in the columns {HISTORY_COLUMNS}. "
+                f"Received: {type(error).__name__} {error}"
             ) from None
+        if not history:
+            raise ValueError(f"{self.history} has no epochs yet. Received: an empty history")
+        return history
 
     def write_history(self, history):
         """Writes the history, a list with a dictionary of numbers per epoch."""
         with replacing(self.history) as beside, open(beside, "w", newline="") as file:
-            writer = csv.DictWriter(file, history[0])
+            writer = csv.DictWriter(file, HISTORY_COLUMNS)
             writer.writeheader()
             writer.writerows(history)
 
@@ -129,7 +146,7 @@ class RunFolder:
         if not file.exists():
             raise FileNotFoundError(
                 f"{self.path} is not a finished run: it has no {file.relative_to(self.path)}. "
-                "Make one with scripts/train.py."
+                f"Make one with scripts/train.py{' --resume' if self.exists else ''}."
             )
         return file
 

@@ -14,16 +14,16 @@ def main():
     arguments = parser.parse_args()
     if len(arguments.runs) > 1 and not arguments.output:
         parser.error("name the picture of several runs with --output")
+    names = [Path(run).resolve().name for run in arguments.runs]
+    if len(set(names)) < len(names):
+        names = arguments.runs
     output = arguments.output or RunFolder(arguments.runs[0]).curves
     try:
-        plot_losses({_name(run): RunFolder(run).read_history() for run in arguments.runs}, output)
+        histories = [RunFolder(run).read_history() for run in arguments.runs]
+        plot_losses(dict(zip(names, histories, strict=True)), output)
     except (OSError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: error: {error}\n")
     print(output)
-
-
-def _name(run):
-    return Path(run).resolve().name
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ ALLOWED = {
     "evaluation": set(),
     "plotting": set(),
 }
-EVERYBODYS = {"special_tokens", "files", "config"}
+EVERYBODYS = {"special_tokens", "files", "config", "checks"}
 
 
 def imports(file):

@@ -27,7 +27,7 @@ OTHERS = {
     "epochs": 3,
     "batch_size": 17,
     "warmup_steps": 10,
-    "learning_rate_scale": 0.5,
+    "learning_rate_scale": 0.7,
     "label_smoothing": 0.0,
     "patience": 2,
     "dtype": "float32",

@@ -84,9 +84,10 @@ def test_an_empty_translation_is_a_bad_one():
         ([], [["a"]]),
         (["a", "b"], [["a"]]),
         (["a", "b"], [["a"], []]),
+        (["a", "b"], ["a", "b"]),
     ],
 )
 def test_refuses_sentences_without_a_reference(translations, references):
-    numbers = rf"{len(translations)} translations, {len(references)} lists of references"
-    with pytest.raises(ValueError, match=rf"Received: {numbers}$"):
+    numbers = rf"{len(translations)} translations and {len(references)} references"
+    with pytest.raises(ValueError, match=rf"Received: {numbers} such as "):
         score(translations, references)

@@ -23,6 +23,8 @@ HISTORY = [
         "validation_loss": 2 / 3,
         "validation_accuracy": 0.7,
         "learning_rate": 1e-7,
+        "tokens_per_second": 1234,
+        "seconds": 5.6,
     }
     for epoch in (1, 2, 3)
 ]

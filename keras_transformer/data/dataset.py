@@ -6,6 +6,7 @@ import unicodedata
 
 import numpy as np
 
+from keras_transformer.checks import check_sizes
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source, encode_target
 
@@ -77,8 +78,9 @@ class PrepareDataset:
         max_length=128,
         seed=0,
     ):
-        if n_sentences is not None and n_sentences < 1:
-            raise ValueError(f"`n_sentences` must be positive. Received: {n_sentences}")
+        if n_sentences is not None:
+            check_sizes(n_sentences=n_sentences)
+        check_sizes(min_count=min_count, max_length=max_length)
         if not (validation_share > 0 and test_share > 0 and validation_share + test_share < 1):
             raise ValueError(
                 "The shares must be positive and leave something for training. "
@@ -109,7 +111,7 @@ class PrepareDataset:
                 f"Received: n_sentences={self.n_sentences}"
             )
         kept, dropped = self._keep(pairs[: self.n_sentences])
-        train, validation, test = self._split(kept)
+        train, validation, test = self._split(kept, dropped)
         return PreparedDataset(
             train=_as_pairs(train),
             validation=_as_pairs(validation),
@@ -143,13 +145,13 @@ class PrepareDataset:
     def _too_long(self):
         return f"more than {self.max_length} tokens"
 
-    def _split(self, groups):
+    def _split(self, groups, dropped):
         validation = round(len(groups) * self.validation_share)
         test = round(len(groups) * self.test_share)
         if min(validation, test, len(groups) - validation - test) < 1:
             raise ValueError(
                 "There are too few different source sentences for a training, a validation and a "
-                f"test part. Received: {len(groups)} after cleaning"
+                f"test part. Received: {len(groups)}; dropped: {dropped}"
             )
         order = np.random.default_rng(self.seed).permutation(len(groups))
         shuffled = [groups[i] for i in order]

@@ -42,8 +42,9 @@ def read_pairs(path, target_path=None):
       columns (source and target, en and de, English and German, ...) is skipped.
     - with `target_path`: UTF-8, line i of one file belongs to line i of the other.
 
-    Each file may also be compressed (`.gz`). White space around a sentence is taken off; a pair
-    of which one side is empty is left out.
+    Each file may also be compressed (`.gz`). White space around a sentence is taken off, blank
+    lines are skipped. One side of a pair may be empty: `clean_pairs` and `PrepareDataset` drop such
+    pairs, and it is said how many.
 
     Args:
         path: path of the file, or of the source side.
@@ -65,8 +66,8 @@ def read_pairs(path, target_path=None):
     try:
         pairs = _read_one(*paths) if target_path is None else _read_parallel(*paths)
         pairs = [(source.strip(), target.strip()) for source, target in pairs]
-        pairs = [pair for pair in pairs if all(pair)]
-        if not pairs:
+        pairs = [pair for pair in pairs if any(pair)]
+        if not any(all(pair) for pair in pairs):
             raise ValueError("expected at least one pair of sentences. Received: none")
     except ValueError as error:
         names = " and ".join(map(str, paths))
@@ -106,8 +107,9 @@ def _read_one(path):
     if suffix in (".tsv", ".txt"):
         return _read_tab_separated(path)
     raise ValueError(
-        "the name does not say the format; name it .pkl, .tsv or .txt, or give the other "
-        f"language's file as `target_path`. Received: {path.name}"
+        "the name does not say the format; name it .pkl, .tsv or .txt. Two parallel files are read "
+        "with `target_path`, and prepare_data.py --target-file makes one of them. "
+        f"Received: {path.name}"
     )
 
 

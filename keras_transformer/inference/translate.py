@@ -4,15 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformer.config import MAX_SOURCE_TOKENS
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import encode_source
 from keras_transformer.inference.search import greedy_search
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.special_tokens import PADDING_ID
-
-# The time for a sentence grows with the cube of its length: without a limit a text given as one
-# sentence would seem to hang.
-MAX_SOURCE_TOKENS = 256
 
 
 class Translate:
@@ -47,8 +44,9 @@ class Translate:
         self.target_tokenizer = target_tokenizer
         self.batch_size = batch_size
         self._translator = _GreedyTranslator(model)
-        # On a processor XLA takes seconds for each new shape.
-        self._translator.compile(jit_compile=False)
+        # On a processor XLA takes seconds for each new shape, which TensorFlow can do without; JAX
+        # would compile the loop again in each call.
+        self._translator.compile(jit_compile=keras.config.backend() == "jax")
 
     @classmethod
     def from_run(cls, folder, **kwargs):
@@ -76,7 +74,7 @@ class Translate:
 
         Raises:
             TypeError: if something else is given.
-            ValueError: if a sentence has 256 tokens or more.
+            ValueError: if a sentence has more than 256 tokens.
         """
         if isinstance(sentences, str):
             return self([sentences])[0]
@@ -101,10 +99,10 @@ class Translate:
         groups = {}
         for i, sentence in enumerate(sentences):
             ids = encode_source(self.source_tokenizer, sentence)
-            if len(ids) > MAX_SOURCE_TOKENS:
+            if len(ids) - 1 > MAX_SOURCE_TOKENS:
                 raise ValueError(
-                    f"Sentence {i + 1} is too long: split it into sentences of less than "
-                    f"{MAX_SOURCE_TOKENS} words. Received: {len(ids) - 1:,} words"
+                    f"Sentence {i + 1} is too long: split it into sentences of at most "
+                    f"{MAX_SOURCE_TOKENS} tokens. Received: {len(ids) - 1:,} tokens"
                 )
             if len(ids) > 1:  # more than the end
                 groups.setdefault(bucket_length(len(ids)), []).append((i, ids))

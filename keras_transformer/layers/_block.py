@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.layers._checks import check_rate, check_sizes
+from keras_transformer.checks import check_rate, check_sizes
 from keras_transformer.layers.add_normalization import EPSILON, AddNormalization
 from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
@@ -16,7 +16,7 @@ class TransformerBlock(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model, d_ff=d_ff)
-        check_rate(rate)
+        check_rate(rate=rate)
         self.h = h
         self.d_k = d_k
         self.d_v = d_v
@@ -25,6 +25,12 @@ class TransformerBlock(keras.layers.Layer):
         self.rate = rate
         self.activation = activation
         self.norm_first = norm_first
+
+    def _check_input(self, x_shape):
+        if x_shape[-1] != self.d_model:
+            raise ValueError(
+                f"The vectors must have the size `d_model`={self.d_model}. Received: {x_shape[-1]}"
+            )
 
     def _attention(self, name):
         sizes = (self.h, self.d_k, self.d_v, self.d_model)

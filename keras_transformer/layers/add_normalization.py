@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.layers._checks import check_rate
+from keras_transformer.checks import check_rate
 
 EPSILON = 1e-5  # of every layer normalisation here; that of torch.nn.Transformer
 
@@ -30,7 +30,7 @@ class AddNormalization(keras.layers.Layer):
 
     def __init__(self, rate, norm_first=False, **kwargs):
         super().__init__(**kwargs)
-        check_rate(rate)
+        check_rate(rate=rate)
         self.rate = rate
         self.norm_first = norm_first
         dtype = self.dtype_policy

@@ -40,6 +40,7 @@ class DecoderLayer(TransformerBlock):
         self.add_norm_3 = self._add_norm("add_norm_3")
 
     def build(self, x_shape, encoder_output_shape):
+        self._check_input(x_shape)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.add_norm_1.build(x_shape, x_shape)
         self.cross_attention.build(x_shape, encoder_output_shape, encoder_output_shape)

@@ -38,6 +38,7 @@ class EncoderLayer(TransformerBlock):
         self.add_norm_2 = self._add_norm("add_norm_2")
 
     def build(self, x_shape):
+        self._check_input(x_shape)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.add_norm_1.build(x_shape, x_shape)
         self.feed_forward.build(x_shape)

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.layers._checks import check_sizes
+from keras_transformer.checks import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.layers._checks import check_sizes
+from keras_transformer.checks import check_sizes
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 
 

@@ -33,13 +33,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
 
     def __init__(self, seq_length, vocab_size, output_dim, n=10000.0, freeze_words=False, **kwargs):
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
-        if output_dim % 2:
-            raise ValueError(
-                "`output_dim` must be even: sines and cosines come in pairs. "
-                f"Received: output_dim={output_dim}"
-            )
-        if not n > 0:
-            raise ValueError(f"`n` must be positive. Received: n={n!r}")
+        sinusoidal_encoding(1, output_dim, n)  # refuses an odd size early
         self.n = n
         self.freeze_words = freeze_words
         self.words = self._frozen_words() if freeze_words else self._learned_words()
@@ -86,7 +80,8 @@ class PositionEmbeddingLayer(PositionEmbedding):
         output_dim: size of the vectors, D.
 
     Raises:
-        ValueError: if a size is not a positive integer, or a sequence is longer than `seq_length`.
+        ValueError: if a size is not a positive integer, or a sequence is longer than `seq_length`
+            (while its length is known: not inside a graph for open lengths).
 
     References:
         "Convolutional Sequence to Sequence Learning" (Gehring et al., 2017), section 3.1.

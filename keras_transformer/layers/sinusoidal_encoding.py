@@ -3,6 +3,8 @@
 import numpy as np
 from keras import ops
 
+from keras_transformer.checks import check_even
+
 
 def sinusoidal_encoding(length, output_dim, n=10000.0):
     """Encodes positions 0 … length - 1 as sines and cosines of growing wavelengths.
@@ -17,9 +19,15 @@ def sinusoidal_encoding(length, output_dim, n=10000.0):
     Returns:
         float32, (T, D).
 
+    Raises:
+        ValueError: if `output_dim` is odd or `n` is not positive.
+
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.5.
     """
+    check_even(output_dim=output_dim)
+    if not n > 0:
+        raise ValueError(f"`n` must be positive. Received: n={n!r}")
     frequencies = np.float32(n) ** (-np.arange(0, output_dim, 2, dtype="float32") / output_dim)
     positions = ops.cast(ops.arange(length), "float32")
     angles = ops.expand_dims(positions, 1) * frequencies  # (T, D / 2)

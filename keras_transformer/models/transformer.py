@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.layers._checks import check_sizes
+from keras_transformer.checks import check_even, check_sizes
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.dot_product_attention import record_attention
 from keras_transformer.layers.encoder import Encoder
@@ -71,11 +71,7 @@ class TransformerModel(keras.Model):
         check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
         check_sizes(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
         check_sizes(d_model=d_model, d_ff_inner=d_ff_inner)
-        if d_model % 2:
-            raise ValueError(
-                "`d_model` must be even: the positions' sines and cosines come in pairs. "
-                f"Received: d_model={d_model}"
-            )
+        check_even(d_model=d_model)
         if share_embeddings and enc_vocab_size != dec_vocab_size:
             raise ValueError(
                 "Shared embeddings need one vocabulary for both languages. "

@@ -1,6 +1,7 @@
 """Everything needed to go on as if nothing had happened."""
 
 import io
+import itertools
 import json
 import re
 import shutil
@@ -100,9 +101,9 @@ class Checkpoints:
 
 
 def _check_shapes(group, expected, found):
-    expected, found = (list(map(tuple, shapes)) for shapes in (expected, found))
-    if expected != found:
-        raise ValueError(
-            f"the {group} has {len(expected)} variables of the shapes {expected}. "
-            f"Received: {len(found)} of the shapes {found}"
-        )
+    for i, (ours, theirs) in enumerate(itertools.zip_longest(expected, found)):
+        if ours is None or theirs is None or tuple(ours) != tuple(theirs):
+            raise ValueError(
+                f"the {group} has {len(expected)} variables, number {i} of shape {ours}. "
+                f"Received: {len(found)} variables, number {i} of shape {theirs}"
+            )

@@ -2,9 +2,9 @@
 
 import jax
 
+from keras_transformer.training.device import Device, processor
 from keras_transformer.training.losses import masked_cross_entropy
 from keras_transformer.training.metrics import batch_totals
-from keras_transformer.training.processor import Device, processor
 
 
 class TrainingStep:
@@ -84,4 +84,4 @@ def describe_device():
 
 
 def make_deterministic():
-    """Does nothing: what XLA compiled for a processor gives the same bits each time."""
+    """Does nothing: on a processor XLA gives the same bits each time (on a GPU it need not)."""

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_rate
 from keras_transformer.special_tokens import PADDING_ID
 
 
@@ -47,12 +48,14 @@ class MaskedCrossEntropy(keras.losses.Loss):
     def __init__(self, label_smoothing=0.0, name="masked_cross_entropy", **kwargs):
         # `call` has already taken the mean, over words instead of over sentences.
         super().__init__(name=name, **{"reduction": "sum", **kwargs})
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(
-                "`label_smoothing` must be at least 0 and less than 1. "
-                f"Received: label_smoothing={label_smoothing!r}"
-            )
+        check_rate(label_smoothing=label_smoothing)
         self.label_smoothing = label_smoothing
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        """(B, T) ids and (B, T, V) logits -> scalar; sentences cannot be weighted."""
+        if sample_weight is not None:
+            raise ValueError("This loss counts every word alike: leave `sample_weight` out.")
+        return super().__call__(y_true, y_pred)
 
     def call(self, y_true, y_pred):
         """(B, T) ids and (B, T, V) logits -> scalar."""

@@ -1,5 +1,6 @@
 """A training run from the corpus to the score."""
 
+import dataclasses
 import shlex
 from pathlib import Path
 
@@ -37,6 +38,8 @@ def train_run(config, folder):
         FloatingPointError: if the loss is no longer finite.
     """
     run = RunFolder(folder)
+    if run.exists:
+        config = run.read_config().with_changes(**dataclasses.asdict(config))
     dataset = _prepare(config)
     if run.exists:
         run.check_dataset(dataset)
@@ -46,12 +49,17 @@ def train_run(config, folder):
     else:
         run.create(config, dataset)
     batches = dataset.batches(dataset.train, config.batch_size, seed=config.seed)
+    print(
+        f"{len(batches):,} batches of {config.batch_size} pairs and up to {max(batches.shapes)} "
+        f"tokens, {batches.padding_share:.0%} padding"
+    )
     validation = dataset.batches(dataset.validation, config.batch_size)
     history, interrupted = trainer.train(batches, validation, config.epochs)
     if history:
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
-        print(f"Saved in {run.path}. Go on: python scripts/train.py --run {run.path} --resume")
+        folder = shlex.quote(str(run.path))
+        print(f"Saved in {run.path}. Go on: python scripts/train.py --run {folder} --resume")
         return None
     return _report(run)
 
@@ -99,7 +107,7 @@ def _report(run):
     folder = shlex.quote(str(run.path))
     print(
         f"\nThe curves are in {run.curves}. Next:\n"
-        f"  python scripts/translate.py {folder} {shlex.quote(test[0][0])}\n"
+        f"  python scripts/translate.py {folder} -- {shlex.quote(test[0][0])}\n"
         f"  python scripts/evaluate.py {folder}\n"
         f"  python scripts/plot_losses.py {folder}"
     )

@@ -6,7 +6,7 @@ import keras
 def backend_module():
     """The module of the active backend's step.
 
-    Each has the class `TrainingStep` and the function `describe_device`.
+    Each has the class `TrainingStep` and the functions `describe_device` and `make_deterministic`.
 
     Raises:
         ValueError: if there is no step for the backend.

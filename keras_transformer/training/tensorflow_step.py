@@ -2,9 +2,9 @@
 
 import tensorflow as tf
 
+from keras_transformer.training.device import Device, processor
 from keras_transformer.training.losses import masked_cross_entropy
 from keras_transformer.training.metrics import batch_totals
-from keras_transformer.training.processor import Device, processor
 
 # A batch as `LengthBuckets` makes it, of any size: one trace for all shapes computes as fast as one
 # for each, and a trace takes seconds.

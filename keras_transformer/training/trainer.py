@@ -9,6 +9,7 @@ import time
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_rate, check_sizes
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
@@ -39,8 +40,8 @@ class Trainer:
 
     After each epoch it writes a checkpoint and `history.csv`, and the weights if they are the best
     so far. It goes on from the checkpoint that it finds: stopped by Ctrl-C, which saves, or in any
-    other way, it ends with the same weights as if it had never been stopped (on a processor bit for
-    bit).
+    other way, and given the same batches, it ends with the same weights as if it had never been
+    stopped (on a processor bit for bit).
 
     Args:
         model: a built `TransformerModel`.
@@ -51,6 +52,13 @@ class Trainer:
     """
 
     def __init__(self, model, optimizer, folder, label_smoothing=0.0, patience=5):
+        check_sizes(patience=patience)
+        check_rate(label_smoothing=label_smoothing)
+        if not model.built:
+            raise ValueError(
+                "Build the model first: model.build(((None, None), (None, None))). "
+                f"Received: {model.name}, not built"
+            )
         optimizer.build(model.trainable_variables)
         self.model = model
         self.optimizer = optimizer
@@ -82,8 +90,10 @@ class Trainer:
                 self._train_epoch(state, batches, interrupt)
                 if interrupt.is_set():
                     self._checkpoints.save(dataclasses.asdict(state))
+                else:
+                    self._finish_epoch(state, self._validate(validation))
+                if interrupt.is_set():
                     return state.history, True
-                self._finish_epoch(state, self._validate(validation))
         if state.history:
             self.model.load_weights(self.run.weights)
         return state.history, False
@@ -101,7 +111,10 @@ class Trainer:
         return state
 
     def _has_waited_enough(self, state):
-        return bool(state.history) and state.epoch - state.best["epoch"] >= self.patience
+        if not state.history or state.epoch - state.best["epoch"] < self.patience:
+            return False
+        print(f"Nothing better for {self.patience} epochs: this is the end.")
+        return True
 
     def _train_epoch(self, state, batches, interrupt):
         batches.set_epoch(state.epoch)
@@ -192,6 +205,7 @@ def _means(totals):
 def _check_finite(loss, epoch):
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"The loss is no longer finite in epoch {epoch}. The last checkpoint is kept. Try a "
-            f"smaller learning rate, a longer warm-up or float32. Received: a loss of {loss}"
+            f"The loss is no longer finite in epoch {epoch}. The last checkpoint is kept. Begin "
+            "another run with a smaller learning rate, a longer warm-up or dtype float32. "
+            f"Received: a loss of {loss}"
         )

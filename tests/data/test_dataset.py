@@ -173,7 +173,7 @@ def test_refuses_to_take_more_than_there_is():
 
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_refuses_too_few_sources(count):
-    with pytest.raises(ValueError, match=rf"too few .*Received: {count} after cleaning"):
+    with pytest.raises(ValueError, match=rf"too few .*Received: {count}; dropped: .*100"):
         PrepareDataset()([(f"a{i}", "b") for i in range(count)] + [("", "b")] * 100)
 
 

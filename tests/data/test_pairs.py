@@ -237,16 +237,21 @@ def test_refuses_text_named_as_a_pickle(write):
         "a b\tc\tCC BY 2.0\textra\nd\te\t\n",
         "\n  \na b\tc\n\t\n\r\nd\te\n\n",
         " a b \t c\u00a0\nd\te\n",
-        "a b\tc\nno target\t\n\tno source\nd\te\n",
     ],
     ids=[
         *["plain", "open end", "CRLF", "CR", "BOM", "BOM and header", "header"],
-        *["header of three", "four columns", "blank lines", "white space", "empty sides"],
+        *["header of three", "four columns", "blank lines", "white space"],
     ],
 )
 @pytest.mark.parametrize("name", ["pairs.tsv", "PAIRS.TXT"])
 def test_reads_tab_separated_text(write, name, text):
     assert read_pairs(write(name, text)) == [("a b", "c"), ("d", "e")]
+
+
+def test_keeps_a_pair_with_one_empty_side_for_others_to_count(write):
+    text = "a\tb\nno target\t\n\tno source\n"
+    pairs = [("a", "b"), ("no target", ""), ("", "no source")]
+    assert read_pairs(write("pairs.tsv", text)) == pairs
 
 
 def test_only_two_names_of_columns_make_a_header(write):
@@ -284,7 +289,8 @@ def test_real_text():
 def test_line_i_belongs_to_line_i(write):
     source = write("train.en", "\ufeffa b\r\n\r\nd\tx\r\n")
     target = write("train.de", "c\nnothing to translate\ne")
-    assert read_pairs(source, target) == [("a b", "c"), ("d\tx", "e")]
+    pairs = [("a b", "c"), ("", "nothing to translate"), ("d\tx", "e")]
+    assert read_pairs(source, target) == pairs
 
 
 def test_says_how_many_lines_parallel_files_have(write):

@@ -7,7 +7,7 @@ import pytest
 from keras import ops
 from tiny import make_batches, make_dataset, make_model, make_trainer
 
-from keras_transformer import RunConfig, RunFolder, Translate
+from keras_transformer import RunConfig, RunFolder, TransformerModel, Translate
 from keras_transformer.data.tokenizers import encode_source
 from keras_transformer.special_tokens import END_ID, START_ID
 
@@ -83,7 +83,7 @@ def test_unknown_words_and_signs_are_translated_somehow(translate, sentence):
 
 
 def test_a_very_long_sentence_is_refused(translate):
-    with pytest.raises(ValueError, match=r"Sentence 2 is too long: split it.*10,000 words"):
+    with pytest.raises(ValueError, match=r"Sentence 2 is too long: split it.*10,000 tokens"):
         translate(["one", "one " * 10_000])
 
 
@@ -115,3 +115,20 @@ def test_it_can_be_had_from_a_run(dataset, tmp_path):
     given = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
     sentences = ["one two", "five"]
     assert from_run(sentences) == given(sentences)
+
+
+def test_a_shape_is_compiled_once(dataset):
+    calls = []
+
+    class Counted(TransformerModel):
+        def encode(self, encoder_input, training=None):
+            calls.append(encoder_input.shape)
+            return super().encode(encoder_input, training=training)
+
+    model = make_model(dataset, model_class=Counted)
+    translate = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
+    translate("one two")
+    traced = len(calls)
+    translate("two one")
+    translate(["three one"])
+    assert len(calls) == traced

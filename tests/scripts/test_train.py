@@ -1,6 +1,7 @@
 """The main job, as a user runs it: train, look, translate, score."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from tiny import PAIRS
 
-from keras_transformer import RunFolder
+from keras_transformer import RunFolder, train_run
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 TINY = ["--d-model", "32", "--d-ff", "64", "--n", "1", "--h", "2", "--batch-size", "16"]
@@ -112,12 +113,25 @@ def test_a_run_goes_on_only_as_it_was_begun(folder, output):
     assert "Go on with this run by --resume" in error
     error = run_script("train.py", *again, "--resume", "--n", "2", folder=folder, expected=2)
     assert "Received: {'n': 2}" in error
+    error = run_script(
+        "train.py", *again, "--resume", "--preset", "tiny", folder=folder, expected=2
+    )
+    assert "A run keeps its preset" in error
     other = "".join(f"{word}\t{word}\n" for word in "abcdefghijklmnopqrst")
     (folder / "other.tsv").write_text(other)
     arguments = ["--run", "runs/numbers", "--resume", "--data", "other.tsv"]
     error = run_script("train.py", *arguments, folder=folder, expected=2)
     assert "was begun on other data" in error
     assert json.loads((folder / "runs/numbers/config.json").read_text())["data"] == "numbers.tsv"
+
+
+def test_training_from_python_refuses_other_settings_as_well(folder, output):
+    before = (folder / "runs/numbers/config.json").read_text()
+    config = RunFolder(folder / "runs/numbers").read_config()
+    other = dataclasses.replace(config, data=str(folder / "numbers.tsv"), d_ff=32, epochs=3)
+    with pytest.raises(ValueError, match=r"Received: \{'d_ff': 32\}$"):
+        train_run(other, folder / "runs/numbers")
+    assert (folder / "runs/numbers/config.json").read_text() == before
 
 
 RUN = """

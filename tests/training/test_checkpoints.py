@@ -233,7 +233,7 @@ def assert_refused(checkpoints):
 def test_refuses_a_checkpoint_of_another_model(saved, other):
     checkpoints = make(saved.folder, **other)
     assert_refused(checkpoints)
-    with pytest.raises(ValueError, match=r"variables of the shapes .*Received: "):
+    with pytest.raises(ValueError, match=r"has \d+ variables, number .*Received: "):
         checkpoints.restore()
 
 

@@ -101,3 +101,9 @@ def test_made_again_from_its_config():
 @pytest.mark.parametrize("label_smoothing", (-0.1, 1, 1.0, 2))
 def test_bad_label_smoothing_is_refused(label_smoothing):
     check_refused(MaskedCrossEntropy, label_smoothing=label_smoothing)
+
+
+def test_sentences_cannot_be_weighted():
+    target, logits = np.ones((2, 3), "int32"), np.zeros((2, 3, 4), "float32")
+    with pytest.raises(ValueError, match="leave `sample_weight` out"):
+        MaskedCrossEntropy()(target, logits, sample_weight=np.ones(2))

@@ -11,7 +11,7 @@ import pytest
 from keras import ops
 from tiny import PAIRS, WORDS, make_batches, make_dataset, make_model, make_trainer
 
-from keras_transformer import RunFolder, Trainer, Translate
+from keras_transformer import RunFolder, Trainer, TransformerModel, Translate
 from keras_transformer.training.interrupt import interrupt_flag
 from keras_transformer.training.steps import backend_module
 
@@ -113,6 +113,13 @@ def test_ctrl_c_saves_in_mid_epoch_and_the_run_goes_on_as_if_never_stopped(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_ctrl_c_in_validation_ends_the_run_after_it(dataset, whole, tmp_path):
+    batches, validation = make_batches(dataset)
+    stop = At(validation, 0, 0, lambda: signal.raise_signal(signal.SIGINT))
+    history, interrupted = make_trainer(dataset, tmp_path).train(batches, stop, EPOCHS)
+    assert interrupted and losses(history) == losses(whole[1][:1])
+
+
 def test_a_second_ctrl_c_stops_at_once():
     with pytest.raises(KeyboardInterrupt), interrupt_flag() as asked:
         assert not asked.is_set()
@@ -190,6 +197,12 @@ def test_a_loss_that_is_not_finite_stops_it_and_keeps_the_last_checkpoint(datase
     resumed = make_trainer(dataset, tmp_path)
     history, _ = resumed.train(batches, validation, EPOCHS)
     assert_same_run(resumed, history, whole)
+
+
+def test_a_model_that_is_not_built_is_refused(dataset, tmp_path):
+    model = TransformerModel(9, 9, 8, 8, h=2, d_k=4, d_v=4, d_model=8, d_ff_inner=8, n=1, rate=0)
+    with pytest.raises(ValueError, match="Build the model first"):
+        Trainer(model, keras.optimizers.SGD(), tmp_path)
 
 
 def test_a_checkpoint_of_another_model_is_refused(dataset, whole):

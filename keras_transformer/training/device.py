@@ -1,4 +1,4 @@
-"""What the processor can do."""
+"""What computes."""
 
 import platform
 from pathlib import Path

@@ -1,0 +1,27 @@
+"""Checks that constructors share."""
+
+
+def check_sizes(**sizes):
+    """Raises a ValueError that names the first size that is not a positive integer."""
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"`{name}` must be a positive int. Received: {name}={size!r}")
+
+
+def check_rate(**rates):
+    """Raises a ValueError that names the first rate that is not in [0, 1)."""
+    for name, rate in rates.items():
+        if not isinstance(rate, (int, float)) or not 0 <= rate < 1:
+            raise ValueError(
+                f"`{name}` must be at least 0 and less than 1. Received: {name}={rate!r}"
+            )
+
+
+def check_even(**sizes):
+    """Raises a ValueError that names the first size that is odd."""
+    for name, size in sizes.items():
+        if size % 2:
+            raise ValueError(
+                f"`{name}` must be even: the positions' sines and cosines come in pairs. "
+                f"Received: {name}={size!r}"
+            )

@@ -41,8 +41,8 @@ class RunConfig:
 
     d_model: int = _setting(256, "size of the vectors (256: trains in minutes on a processor)")
     h: int = _setting(4, "heads (4: 64 dimensions each, as in the paper)")
-    d_ff: int = _setting(512, "size inside the feed-forward networks (512: 1,024 scored no better)")
-    n: int = _setting(3, "layers of encoder and of decoder (3: six scored no better here)")
+    d_ff: int = _setting(512, "size inside the feed-forward networks (512: for small corpora)")
+    n: int = _setting(3, "layers of encoder and of decoder (3: for small corpora)")
     rate: float = _setting(0.2, "dropout rate (.2: the corpora are small)")
     norm_first: bool = _setting(True, "pre-norm: trains with high learning rates from the start")
     tie_output: bool = _setting(True, "target words also weigh the output: fewer weights to learn")

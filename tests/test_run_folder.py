@@ -273,3 +273,16 @@ def test_what_cannot_be_written_leaves_the_run_as_it_was(run, model, monkeypatch
     with pytest.raises(OSError, match=r"disk full\. What was saved before is unharmed"):
         write(run, model)
     assert files(run) == before
+
+
+@pytest.mark.parametrize("content", ["", "one source\n", "a\tb\nno reference\n"])
+def test_refuses_a_test_part_without_references(run, content):
+    (run.path / "test.tsv").write_text(content)
+    with pytest.raises(ValueError, match=r"test\.tsv must have lines of"):
+        run.read_test()
+
+
+def test_refuses_a_history_of_other_columns(run):
+    run.history.write_text("epoch,speed\n1,2\n")
+    with pytest.raises(ValueError, match=r"history\.csv must have numbers in the columns"):
+        run.read_history()

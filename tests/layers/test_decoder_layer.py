@@ -124,3 +124,8 @@ def test_every_position_sees_all_of_the_source(norm_first):
 def test_drops_out_in_training_only(norm_first):
     layer = DecoderLayer(**{**SIZES, "rate": 0.5}, norm_first=norm_first)
     check_dropout(layer, normal(2, 5, 8), normal(2, 7, 8))
+
+
+def test_vectors_of_another_size_are_refused():
+    with pytest.raises(ValueError, match=r"must have the size `d_model`=8\. Received: 6"):
+        DecoderLayer(**SIZES)(normal(2, 5, 6), normal(2, 7, 8))

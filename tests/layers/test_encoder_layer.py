@@ -92,3 +92,8 @@ def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
 @BOTH
 def test_drops_out_in_training_only(norm_first):
     check_dropout(EncoderLayer(**{**SIZES, "rate": 0.5}, norm_first=norm_first), normal(2, 5, 8))
+
+
+def test_vectors_of_another_size_are_refused():
+    with pytest.raises(ValueError, match=r"must have the size `d_model`=8\. Received: 6"):
+        EncoderLayer(**SIZES)(normal(2, 5, 6))

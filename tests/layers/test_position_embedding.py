@@ -145,3 +145,9 @@ def test_logits_are_products_with_the_words(layer_class, policy):
     logits = layer.to_logits(x)
     assert logits.shape == (2, 5, 10)
     np.testing.assert_allclose(numpy(logits), x @ numpy(layer.words.embeddings).T, atol=1e-5)
+
+
+@pytest.mark.parametrize("arguments", [(3, 5), (3, 4, 0.0), (3, 4, -1.0)])
+def test_impossible_sinusoids_are_refused(arguments):
+    with pytest.raises(ValueError, match="Received: "):
+        sinusoidal_encoding(*arguments)

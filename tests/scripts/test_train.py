@@ -8,6 +8,7 @@ import os
 import pickle
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -207,3 +208,20 @@ def test_a_folder_that_is_no_run_is_a_clear_error(folder, script):
     arguments = ["empty", "one"] if script == "translate.py" else ["empty"]
     error = run_script(script, *arguments, folder=folder, expected=2)
     assert "empty is not a finished run: it has no " in error
+
+
+def test_each_line_of_a_file_has_its_translation(folder, output):
+    lines = ["\ufeffone", "two\u2028three", "", "four\x0cfive"]
+    (folder / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    printed = run_script("translate.py", "runs/numbers", "--file", "lines.txt", folder=folder)
+    given = ("one", "two three", "", "four five")
+    alone = [run_script("translate.py", "runs/numbers", "--", x, folder=folder) for x in given]
+    assert printed == "".join(alone)
+
+
+def test_runs_of_one_name_are_two_curves(folder, output):
+    shutil.copytree(folder / "runs/numbers", folder / "copy/numbers")
+    runs = ["runs/numbers", "copy/numbers"]
+    run_script("plot_losses.py", *runs, "--output", "two.svg", folder=folder)
+    picture = (folder / "two.svg").read_text()
+    assert all(f"{run}: validation" in picture for run in runs)

@@ -4,14 +4,14 @@ import os
 import random
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Many tests compile the same little programs with JAX: once is enough.
 _CACHE = Path(__file__).resolve().parents[1] / ".pytest_cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
-
-import numpy as np
-import pytest
 
 pytest.register_assert_rewrite("layer_contract")
 

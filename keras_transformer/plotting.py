@@ -26,8 +26,7 @@ def plot_losses(histories, path):
     rate_axes = figure.add_subplot(grid[1, 1])
     for i, (name, history) in enumerate(histories.items()):
         label = "" if len(histories) == 1 else f"{name}: "
-        _plot_pair(loss_axes, history, "loss", f"C{i}", label)
-        _mark_best(loss_axes, history, f"C{i}")
+        _plot_losses(loss_axes, history, f"C{i}", label)
         _plot_pair(accuracy_axes, history, "accuracy", f"C{i}")
         rates = _column(history, "learning_rate")
         rate_axes.plot(_column(history, "epoch"), rates, f"C{i}.-")
@@ -41,21 +40,19 @@ def plot_losses(histories, path):
         figure.savefig(beside, dpi=150)
 
 
-def _plot_pair(axes, history, name, color, label=""):
-    epochs = _column(history, "epoch")
-    axes.plot(epochs, _column(history, name), f"{color}--", label=f"{label}training")
-    validation = _column(history, f"validation_{name}")
-    axes.plot(epochs, validation, f"{color}.-", label=f"{label}validation")
-
-
-def _mark_best(axes, history, color):
+def _plot_losses(axes, history, color, label):
     best = min(history, key=lambda row: row["validation_loss"])
-    epoch, loss = best["epoch"], best["validation_loss"]
-    axes.plot(epoch, loss, f"{color}o", markersize=10, fillstyle="none")
-    # Written towards the middle, so that it stays inside.
-    side = "left" if epoch <= history[-1]["epoch"] / 2 else "right"
-    text = f"best: {loss:.2f} in epoch {epoch:.0f}"
-    axes.annotate(text, (epoch, loss), (0, 10), textcoords="offset points", ha=side, color=color)
+    text = f"best {best['validation_loss']:.2f} in epoch {best['epoch']:.0f}"
+    _plot_pair(axes, history, "loss", color, f"{label}training", f"{label}validation, {text}")
+    mark = {"marker": "o", "markersize": 10, "fillstyle": "none"}
+    axes.plot(best["epoch"], best["validation_loss"], color, **mark)
+
+
+def _plot_pair(axes, history, name, color, training_label=None, validation_label=None):
+    epochs = _column(history, "epoch")
+    axes.plot(epochs, _column(history, name), f"{color}--", label=training_label)
+    validation = _column(history, f"validation_{name}")
+    axes.plot(epochs, validation, f"{color}.-", label=validation_label)
 
 
 def _finish_axes(axes, label):

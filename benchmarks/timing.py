@@ -14,6 +14,7 @@ def use_one_core():
     Other work on the machine then changes the wall time, but hardly the processor time.
     """
     os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ["TF_NUM_INTRAOP_THREADS"] = "1"  # two threads on one core wait for each other
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 

@@ -54,14 +54,14 @@ def test_another_history_is_another_picture(tmp_path):
 
 
 def test_says_which_epoch_was_the_best(tmp_path):
-    assert "best: 2.50 in epoch 2" in texts(HISTORIES["one run"], tmp_path)
+    assert "best 2.50 in epoch 2" in texts(HISTORIES["one run"], tmp_path)
 
 
 def test_tells_the_runs_apart(tmp_path):
     found = texts(HISTORIES["two runs"], tmp_path)
     for text in ("first: training", "first: validation", "second: training", "second: validation"):
         assert text in found
-    for text in ("best: 2.50 in epoch 2", "best: 4.00 in epoch 2"):
+    for text in ("best 2.50 in epoch 2", "best 4.00 in epoch 2"):
         assert text in found
 
 

@@ -16,6 +16,9 @@ from keras import ops
 
 BAD_SIZES = (0, -1, 2.0, True, None)
 BAD_RATES = (1, 1.5, -0.1)
+# Of a small layer of the encoder or the decoder: no two sizes that could be mixed up are equal.
+BLOCK_SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0}
+BOTH_NORMS = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
 HALF_POLICIES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 
 

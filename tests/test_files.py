@@ -5,20 +5,9 @@ import os
 import re
 
 import pytest
+from full_disk import full_disk
 
 from keras_transformer.files import replacing
-
-
-@contextlib.contextmanager
-def full_disk(size):
-    """No file can grow beyond a size in bytes."""
-    resource = pytest.importorskip("resource", reason="needs POSIX limits of file size")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 import numpy as np
-import pytest
 from layer_contract import (
+    BLOCK_SIZES,
+    BOTH_NORMS,
     LayerContract,
     causal,
     check_dropout,
@@ -14,8 +15,7 @@ from layer_contract import (
 
 from keras_transformer.layers import Decoder
 
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "n": 2, "rate": 0.0}
-BOTH = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
+SIZES = {**BLOCK_SIZES, "n": 2}
 
 
 class TestPostNorm(LayerContract):
@@ -46,7 +46,7 @@ def test_bad_arguments_are_refused():
     check_rates_are_refused(make)
 
 
-@BOTH
+@BOTH_NORMS
 def test_is_its_layers_one_after_the_other_each_with_both_masks(norm_first):
     decoder, x, z = Decoder(**SIZES, norm_first=norm_first), normal(2, 5, 8), normal(2, 7, 8)
     masks = {"self_attention_mask": causal(2, 5), "cross_attention_mask": padding(7, 3)}
@@ -57,7 +57,7 @@ def test_is_its_layers_one_after_the_other_each_with_both_masks(norm_first):
     np.testing.assert_allclose(numpy(decoder.final_norm(x)), expected, atol=1e-6)
 
 
-@BOTH
+@BOTH_NORMS
 def test_its_output_is_normalised(norm_first):
     y = numpy(Decoder(**SIZES, norm_first=norm_first)(10 * normal(2, 5, 8), normal(2, 7, 8)))
     np.testing.assert_allclose(y.mean(axis=-1), 0, atol=1e-5)
@@ -79,7 +79,7 @@ def test_its_activation_is_that_of_its_layers():
     assert np.abs(numpy(gelu(x, z)) - numpy(relu(x, z))).max() > 1e-3
 
 
-@BOTH
+@BOTH_NORMS
 def test_padding_of_the_source_changes_nothing(norm_first):
     decoder, x, z = Decoder(**SIZES, norm_first=norm_first), normal(2, 5, 8), normal(2, 4, 8)
     more = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
@@ -87,14 +87,14 @@ def test_padding_of_the_source_changes_nothing(norm_first):
     np.testing.assert_allclose(numpy(longer), numpy(y), atol=1e-5)
 
 
-@BOTH
+@BOTH_NORMS
 def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
     decoder, mask = Decoder(**SIZES, norm_first=norm_first), causal(2, 5)
     z = normal(2, 7, 8, seed=1)
     check_future_is_unseen(lambda x: decoder(x, z, self_attention_mask=mask), normal(2, 5, 8))
 
 
-@BOTH
+@BOTH_NORMS
 def test_drops_out_in_training_only(norm_first):
     decoder = Decoder(**{**SIZES, "rate": 0.5}, norm_first=norm_first)
     check_dropout(decoder, normal(2, 5, 8), normal(2, 7, 8))

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from layer_contract import (
+    BLOCK_SIZES,
+    BOTH_NORMS,
     LayerContract,
     causal,
     check_dropout,
@@ -13,9 +15,6 @@ from layer_contract import (
 )
 
 from keras_transformer.layers import DecoderLayer
-
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0}
-BOTH = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
 
 
 class TestPostNorm(LayerContract):
@@ -30,17 +29,17 @@ class TestPostNorm(LayerContract):
         }
 
     def make(self, **kwargs):
-        return DecoderLayer(**SIZES, **kwargs)
+        return DecoderLayer(**BLOCK_SIZES, **kwargs)
 
 
 class TestPreNorm(TestPostNorm):
     def make(self, **kwargs):
-        return DecoderLayer(**SIZES, activation="gelu", norm_first=True, **kwargs)
+        return DecoderLayer(**BLOCK_SIZES, activation="gelu", norm_first=True, **kwargs)
 
 
 def test_bad_arguments_are_refused():
     def make(**kwargs):
-        return DecoderLayer(**{**SIZES, **kwargs})
+        return DecoderLayer(**{**BLOCK_SIZES, **kwargs})
 
     check_sizes_are_refused(make, "h", "d_k", "d_v", "d_model", "d_ff")
     check_rates_are_refused(make)
@@ -55,10 +54,10 @@ def test_the_summary_of_its_graph_prints_the_number_of_parameters_of_three_norms
     assert "Total params: 2,366,336" in "".join(lines)
 
 
-@BOTH
+@BOTH_NORMS
 def test_its_graph_computes_with_its_weights(norm_first):
     layer, x, z = (
-        DecoderLayer(**SIZES, norm_first=norm_first),
+        DecoderLayer(**BLOCK_SIZES, norm_first=norm_first),
         normal(2, 5, 8),
         normal(2, 5, 8, seed=1),
     )
@@ -69,9 +68,13 @@ def test_its_graph_computes_with_its_weights(norm_first):
     assert len(graph.weights) == len(layer.weights)
 
 
-@BOTH
+@BOTH_NORMS
 def test_is_its_parts_in_the_order_of_the_paper(norm_first):
-    layer, x, z = DecoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8), normal(2, 7, 8)
+    layer, x, z = (
+        DecoderLayer(**BLOCK_SIZES, norm_first=norm_first),
+        normal(2, 5, 8),
+        normal(2, 7, 8),
+    )
     expected = numpy(layer(x, z))
     adders = (layer.add_norm_1, layer.add_norm_2, layer.add_norm_3)
     norm_1, norm_2, norm_3 = (adder.normalization for adder in adders)
@@ -87,45 +90,57 @@ def test_is_its_parts_in_the_order_of_the_paper(norm_first):
     np.testing.assert_allclose(numpy(x), expected, atol=1e-6)
 
 
-@BOTH
+@BOTH_NORMS
 def test_padding_of_the_source_changes_nothing(norm_first):
-    layer, x, z = DecoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8), normal(2, 4, 8)
+    layer, x, z = (
+        DecoderLayer(**BLOCK_SIZES, norm_first=norm_first),
+        normal(2, 5, 8),
+        normal(2, 4, 8),
+    )
     more = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
     y, longer = layer(x, z), layer(x, more, cross_attention_mask=padding(4, 4, 7)[:2])
     np.testing.assert_allclose(numpy(longer), numpy(y), atol=1e-5)
     assert np.abs(numpy(layer(x, more)) - numpy(y)).max() > 0.01  # so the mask was needed
 
 
-@BOTH
+@BOTH_NORMS
 def test_padding_of_the_target_changes_nothing(norm_first):
-    layer, x, z = DecoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8), normal(2, 4, 8)
+    layer, x, z = (
+        DecoderLayer(**BLOCK_SIZES, norm_first=norm_first),
+        normal(2, 5, 8),
+        normal(2, 4, 8),
+    )
     more = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
     y, longer = layer(x, z), layer(more, z, self_attention_mask=padding(5, 5, 8)[:2])
     np.testing.assert_allclose(numpy(longer)[:, :5], numpy(y), atol=1e-5)
 
 
-@BOTH
+@BOTH_NORMS
 def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
-    layer, mask = DecoderLayer(**SIZES, norm_first=norm_first), causal(2, 5)
+    layer, mask = DecoderLayer(**BLOCK_SIZES, norm_first=norm_first), causal(2, 5)
     z = normal(2, 7, 8, seed=1)
     check_future_is_unseen(lambda x: layer(x, z, self_attention_mask=mask), normal(2, 5, 8))
 
 
-@BOTH
+@BOTH_NORMS
 def test_every_position_sees_all_of_the_source(norm_first):
-    layer, x, z = DecoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8), normal(2, 7, 8)
+    layer, x, z = (
+        DecoderLayer(**BLOCK_SIZES, norm_first=norm_first),
+        normal(2, 5, 8),
+        normal(2, 7, 8),
+    )
     changed = z.copy()
     changed[:, -1] += 1
     y, other = (numpy(layer(x, s, self_attention_mask=causal(2, 5))) for s in (z, changed))
     assert (np.abs(other - y).max(axis=-1) > 1e-4).all()
 
 
-@BOTH
+@BOTH_NORMS
 def test_drops_out_in_training_only(norm_first):
-    layer = DecoderLayer(**{**SIZES, "rate": 0.5}, norm_first=norm_first)
+    layer = DecoderLayer(**{**BLOCK_SIZES, "rate": 0.5}, norm_first=norm_first)
     check_dropout(layer, normal(2, 5, 8), normal(2, 7, 8))
 
 
 def test_vectors_of_another_size_are_refused():
     with pytest.raises(ValueError, match=r"must have the size `d_model`=8\. Received: 6"):
-        DecoderLayer(**SIZES)(normal(2, 5, 6), normal(2, 7, 8))
+        DecoderLayer(**BLOCK_SIZES)(normal(2, 5, 6), normal(2, 7, 8))

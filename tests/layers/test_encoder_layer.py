@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from layer_contract import (
+    BLOCK_SIZES,
+    BOTH_NORMS,
     LayerContract,
     causal,
     check_dropout,
@@ -14,9 +16,6 @@ from layer_contract import (
 
 from keras_transformer.layers import EncoderLayer
 
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0}
-BOTH = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
-
 
 class TestPostNorm(LayerContract):
     still = ("key_projection/bias",)  # adds the same to all scores of a row
@@ -25,17 +24,17 @@ class TestPostNorm(LayerContract):
         return {"x": normal(2, 5, 8), "attention_mask": padding(5, 3)}
 
     def make(self, **kwargs):
-        return EncoderLayer(**SIZES, **kwargs)
+        return EncoderLayer(**BLOCK_SIZES, **kwargs)
 
 
 class TestPreNorm(TestPostNorm):
     def make(self, **kwargs):
-        return EncoderLayer(**SIZES, activation="gelu", norm_first=True, **kwargs)
+        return EncoderLayer(**BLOCK_SIZES, activation="gelu", norm_first=True, **kwargs)
 
 
 def test_bad_arguments_are_refused():
     def make(**kwargs):
-        return EncoderLayer(**{**SIZES, **kwargs})
+        return EncoderLayer(**{**BLOCK_SIZES, **kwargs})
 
     check_sizes_are_refused(make, "h", "d_k", "d_v", "d_model", "d_ff")
     check_rates_are_refused(make)
@@ -49,9 +48,9 @@ def test_the_summary_of_its_graph_prints_the_published_number_of_parameters():
     assert "Total params: 2,233,536" in "".join(lines)
 
 
-@BOTH
+@BOTH_NORMS
 def test_its_graph_computes_with_its_weights(norm_first):
-    layer = EncoderLayer(**SIZES, norm_first=norm_first)
+    layer = EncoderLayer(**BLOCK_SIZES, norm_first=norm_first)
     graph, x = layer.build_graph(5), normal(2, 5, 8)
     np.testing.assert_allclose(numpy(graph(x)), numpy(layer(x)), atol=1e-6)
     layer.feed_forward.outer.bias.assign_add(np.arange(8.0))
@@ -59,9 +58,9 @@ def test_its_graph_computes_with_its_weights(norm_first):
     assert len(graph.weights) == len(layer.weights)
 
 
-@BOTH
+@BOTH_NORMS
 def test_is_its_parts_in_the_order_of_the_paper(norm_first):
-    layer, x = EncoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8)
+    layer, x = EncoderLayer(**BLOCK_SIZES, norm_first=norm_first), normal(2, 5, 8)
     expected = numpy(layer(x))
     norm_1, norm_2 = layer.add_norm_1.normalization, layer.add_norm_2.normalization
     if norm_first:
@@ -74,26 +73,28 @@ def test_is_its_parts_in_the_order_of_the_paper(norm_first):
     np.testing.assert_allclose(numpy(x), expected, atol=1e-6)
 
 
-@BOTH
+@BOTH_NORMS
 def test_padding_changes_nothing(norm_first):
-    layer, x = EncoderLayer(**SIZES, norm_first=norm_first), normal(2, 5, 8)
+    layer, x = EncoderLayer(**BLOCK_SIZES, norm_first=norm_first), normal(2, 5, 8)
     more = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
     y, longer = layer(x), layer(more, attention_mask=padding(5, 5, 8)[:2])
     np.testing.assert_allclose(numpy(longer)[:, :5], numpy(y), atol=1e-5)
     assert np.abs(numpy(layer(more))[:, :5] - numpy(y)).max() > 0.01  # so the mask was needed
 
 
-@BOTH
+@BOTH_NORMS
 def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
-    layer, mask = EncoderLayer(**SIZES, norm_first=norm_first), causal(2, 5)
+    layer, mask = EncoderLayer(**BLOCK_SIZES, norm_first=norm_first), causal(2, 5)
     check_future_is_unseen(lambda x: layer(x, attention_mask=mask), normal(2, 5, 8))
 
 
-@BOTH
+@BOTH_NORMS
 def test_drops_out_in_training_only(norm_first):
-    check_dropout(EncoderLayer(**{**SIZES, "rate": 0.5}, norm_first=norm_first), normal(2, 5, 8))
+    check_dropout(
+        EncoderLayer(**{**BLOCK_SIZES, "rate": 0.5}, norm_first=norm_first), normal(2, 5, 8)
+    )
 
 
 def test_vectors_of_another_size_are_refused():
     with pytest.raises(ValueError, match=r"must have the size `d_model`=8\. Received: 6"):
-        EncoderLayer(**SIZES)(normal(2, 5, 6))
+        EncoderLayer(**BLOCK_SIZES)(normal(2, 5, 6))

@@ -1,6 +1,5 @@
 """What checkpoints promise: the last whole one is never lost, and nothing else is read."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -11,6 +10,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+from full_disk import full_disk
 from keras import ops
 
 from keras_transformer.training.checkpoints import Checkpoints
@@ -49,18 +49,6 @@ def values(checkpoints):
 
 def names(checkpoints):
     return sorted(os.listdir(checkpoints.folder))
-
-
-@contextlib.contextmanager
-def full_disk(size):
-    """No file can grow beyond a size in bytes."""
-    resource = pytest.importorskip("resource", reason="needs POSIX limits of file size")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture
@@ -191,7 +179,7 @@ def run(code, folder, backend):
     environment = {
         **os.environ,
         "KERAS_BACKEND": backend,
-        "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[1])]),
+        "PYTHONPATH": os.pathsep.join(map(str, (here, here.parent, here.parents[1]))),
     }
     command = [sys.executable, "-c", code, str(folder)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)

@@ -21,11 +21,13 @@ class PositionEmbedding(keras.layers.Layer):
             input_dim, self.output_dim, dtype=self.dtype_policy, name=name, **kwargs
         )
 
-    def to_logits(self, x):
+    def to_logits(self, x, words=None):
         """Scores every word by the product of its vector with `x`: the tied output layer.
 
         Args:
             x: (..., D).
+            words: the words' vectors (V, D), if they have been read before. A loop should: in its
+                graphs, TensorFlow copies a variable that is looked up in whenever it is read.
 
         Returns:
             Logits, (..., V).
@@ -33,8 +35,12 @@ class PositionEmbedding(keras.layers.Layer):
         References:
             "Using the Output Embedding to Improve Language Models" (Press and Wolf, 2017).
         """
-        words = ops.cast(self.words.embeddings, x.dtype)
+        words = ops.cast(self.vectors() if words is None else words, x.dtype)
         return ops.matmul(x, ops.transpose(words))
+
+    def vectors(self):
+        """The vectors of all words as a tensor of the dtype that is computed in, (V, D)."""
+        return ops.cast(self.words.embeddings, self.compute_dtype)
 
     def get_config(self):
         sizes = {

@@ -10,7 +10,7 @@ from keras_transformer.layers.decoder_layer import DecoderLayer
 class Decoder(TransformerStack):
     """Decodes a sequence of vectors with n decoder layers, looking at the encoded source.
 
-    Shape letters: B batch, T target length, S source length, D model size.
+    Shape letters: B batch, T target length, S source length, L length of the cache, D model size.
 
     Args:
         h: number of heads.
@@ -57,6 +57,40 @@ class Decoder(TransformerStack):
                 cross_attention_mask=cross_attention_mask,
             )
         return self.final_norm(x)
+
+    def start(self, encoder_output, length):
+        """What decoding step by step begins with.
+
+        Args:
+            encoder_output: (B, S, D).
+            length: L, the number of steps to make room for.
+
+        Returns:
+            The empty cache and the memory, each a tuple with an entry per layer.
+        """
+        starts = [layer.start(encoder_output, length) for layer in self.layers]
+        return tuple(zip(*starts, strict=True))
+
+    def step(self, x, position, cache, memory, self_attention_mask, cross_attention_mask=None):
+        """Decodes one position, as `call` does, with the cache of those before.
+
+        Args:
+            x: the vectors at this position, (B, 1, D).
+            position: int32 scalar, 0 at first.
+            cache: what the step before returned, or `start`.
+            memory: what `start` returned.
+            self_attention_mask: boolean, (B, 1, L), open for this position and those before.
+            cross_attention_mask: boolean, broadcastable to (B, 1, S); True = may attend.
+
+        Returns:
+            (B, 1, D), and the next cache.
+        """
+        masks = (self_attention_mask, cross_attention_mask)
+        x, new = self.dropout(x), []
+        for layer, layer_cache, layer_memory in zip(self.layers, cache, memory, strict=True):
+            x, layer_cache = layer.step(x, position, layer_cache, layer_memory, *masks)
+            new.append(layer_cache)
+        return self.final_norm(x), tuple(new)
 
     def compute_output_shape(self, x_shape, encoder_output_shape):
         return x_shape

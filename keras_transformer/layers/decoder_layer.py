@@ -1,6 +1,7 @@
 """One layer of the decoder."""
 
 import keras
+from keras import ops
 
 from keras_transformer.layers._block import TransformerBlock
 
@@ -9,7 +10,8 @@ from keras_transformer.layers._block import TransformerBlock
 class DecoderLayer(TransformerBlock):
     """Self-attention, attention to the source and a feed-forward network, each residual.
 
-    Shape letters: B batch, T target length, S source length, D model size.
+    Shape letters: B batch, T target length, S source length, L length of the cache, D model size,
+    N = h heads.
 
     Args:
         h: number of heads.
@@ -81,6 +83,44 @@ class DecoderLayer(TransformerBlock):
         y, z = self.add_norm_2.before(x), encoder_output
         x = self.add_norm_2(x, self.cross_attention(y, z, z, attention_mask=cross_attention_mask))
         return self.add_norm_3(x, self.feed_forward(self.add_norm_3.before(x)))
+
+    def start(self, encoder_output, length):
+        """What decoding step by step begins with.
+
+        Args:
+            encoder_output: (B, S, D).
+            length: L, the number of steps to make room for.
+
+        Returns:
+            The empty cache of this layer's keys (B, N, L, d_k) and values (B, N, L, d_v), and the
+            memory: the source's keys (B, N, S, d_k) and values (B, N, S, d_v).
+        """
+        shape = (ops.shape(encoder_output)[0], self.h, length)
+        cache = tuple(ops.zeros((*shape, d), self.compute_dtype) for d in (self.d_k, self.d_v))
+        return cache, self.cross_attention.project(encoder_output, encoder_output)
+
+    def step(self, x, position, cache, memory, self_attention_mask, cross_attention_mask=None):
+        """Decodes one position, as `call` does, with the keys and values of those before.
+
+        Args:
+            x: the vectors at this position, (B, 1, D).
+            position: int32 scalar, 0 at first.
+            cache: what the step before returned, or `start`.
+            memory: what `start` returned.
+            self_attention_mask: boolean, (B, 1, L), open for this position and those before.
+            cross_attention_mask: boolean, broadcastable to (B, 1, S); True = may attend.
+
+        Returns:
+            (B, 1, D), and the next cache.
+        """
+        y = self.add_norm_1.before(x)
+        new = self.self_attention.project(y, y)
+        at = (0, 0, position, 0)
+        cache = tuple(ops.slice_update(old, at, one) for old, one in zip(cache, new, strict=True))
+        x = self.add_norm_1(x, self.self_attention.attend(y, *cache, self_attention_mask))
+        y = self.add_norm_2.before(x)
+        x = self.add_norm_2(x, self.cross_attention.attend(y, *memory, cross_attention_mask))
+        return self.add_norm_3(x, self.feed_forward(self.add_norm_3.before(x))), cache
 
     def compute_output_shape(self, x_shape, encoder_output_shape):
         return x_shape

@@ -66,14 +66,27 @@ class MultiHeadAttention(keras.layers.Layer):
         Returns:
             (B, T, D).
         """
+        return self.attend(queries, *self.project(keys, values), attention_mask=attention_mask)
+
+    def project(self, keys, values):
+        """The keys and values of every head, which decoding keeps from step to step.
+
+        Args:
+            keys: (B, S, any).
+            values: (B, S, any).
+
+        Returns:
+            The keys (B, N, S, d_k) and the values (B, N, S, d_v).
+        """
+        keys, values = self.key_projection(keys), self.value_projection(values)
+        return split_heads(keys, self.h), split_heads(values, self.h)
+
+    def attend(self, queries, keys, values, attention_mask=None):
+        """Attends to what `project` has returned; otherwise as `call`."""
         if attention_mask is not None:
             attention_mask = ops.expand_dims(attention_mask, axis=-3)  # over the heads
-        context = self.attention(
-            split_heads(self.query_projection(queries), self.h),
-            split_heads(self.key_projection(keys), self.h),
-            split_heads(self.value_projection(values), self.h),
-            attention_mask=attention_mask,
-        )
+        queries = split_heads(self.query_projection(queries), self.h)
+        context = self.attention(queries, keys, values, attention_mask=attention_mask)
         return self.output_projection(merge_heads(context))
 
     def get_config(self):

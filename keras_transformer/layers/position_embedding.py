@@ -56,12 +56,12 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         self.words.build(ids_shape)
         self.built = True
 
-    def call(self, ids):
-        """(B, T) integer token ids -> (B, T, D)."""
+    def call(self, ids, start=0):
+        """(B, T) integer token ids, the first of them at position `start` -> (B, T, D)."""
         words = self.words(ids)
         if not self.freeze_words:
             words = words * math.sqrt(self.output_dim)
-        positions = sinusoidal_encoding(ops.shape(ids)[1], self.output_dim, self.n)
+        positions = sinusoidal_encoding(ops.shape(ids)[1], self.output_dim, self.n, start)
         return words + ops.cast(positions, words.dtype)
 
     def get_config(self):
@@ -97,12 +97,12 @@ class PositionEmbeddingLayer(PositionEmbedding):
         self.positions.build((ids_shape[1],))
         self.built = True
 
-    def call(self, ids):
-        """(B, T) integer token ids, T at most `seq_length` -> (B, T, D)."""
+    def call(self, ids, start=0):
+        """(B, T) integer token ids, the first of them at position `start` -> (B, T, D)."""
         length = ids.shape[1]
-        if length is not None and length > self.seq_length:
+        if length is not None and isinstance(start, int) and start + length > self.seq_length:
             raise ValueError(
                 f"The sequence is longer than the {self.seq_length} learned positions: shorten it "
-                f"or raise `seq_length`. Received: a length of {length}"
+                f"or raise `seq_length`. Received: a length of {start + length}"
             )
-        return self.words(ids) + self.positions(ops.arange(ops.shape(ids)[1]))
+        return self.words(ids) + self.positions(start + ops.arange(ops.shape(ids)[1]))

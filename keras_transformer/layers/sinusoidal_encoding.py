@@ -6,8 +6,8 @@ from keras import ops
 from keras_transformer.checks import check_even
 
 
-def sinusoidal_encoding(length, output_dim, n=10000.0):
-    """Encodes positions 0 … length - 1 as sines and cosines of growing wavelengths.
+def sinusoidal_encoding(length, output_dim, n=10000.0, start=0):
+    """Encodes positions start … start + length - 1 as sines and cosines of growing wavelengths.
 
     Computed in float32 whatever the policy: in bfloat16 the angles are wrong past position 256.
 
@@ -15,6 +15,7 @@ def sinusoidal_encoding(length, output_dim, n=10000.0):
         length: integer T.
         output_dim: D, even. Entry 2i is sin(t / n^(2i/D)), entry 2i + 1 the cosine.
         n: base of the wavelengths, which grow from 2π to n·2π.
+        start: the first position, an integer or an int32 scalar tensor.
 
     Returns:
         float32, (T, D).
@@ -29,6 +30,6 @@ def sinusoidal_encoding(length, output_dim, n=10000.0):
     if not n > 0:
         raise ValueError(f"`n` must be positive. Received: n={n!r}")
     frequencies = np.float32(n) ** (-np.arange(0, output_dim, 2, dtype="float32") / output_dim)
-    positions = ops.cast(ops.arange(length), "float32")
+    positions = ops.cast(start + ops.arange(length), "float32")
     angles = ops.expand_dims(positions, 1) * frequencies  # (T, D / 2)
     return ops.reshape(ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1), (-1, output_dim))

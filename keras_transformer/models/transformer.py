@@ -9,6 +9,7 @@ from keras_transformer.layers.dot_product_attention import record_attention
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
+from keras_transformer.special_tokens import PADDING_ID
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -19,8 +20,8 @@ class TransformerModel(keras.Model):
     returns the logits of each next target word. `call` is `decode(encode(...))`; inference uses the
     halves.
 
-    Shape letters: B batch, T target length, S source length, N heads, D model size, V target
-    vocabulary.
+    Shape letters: B batch, T target length, S source length, L length of the cache, N heads, D
+    model size, V target vocabulary.
 
     Args:
         enc_vocab_size: number of source words.
@@ -162,6 +163,59 @@ class TransformerModel(keras.Model):
             training=training,
         )
         return self.target_embedding.to_logits(x) if self.tie_output else self.projection(x)
+
+    def start(self, encoder_input, length, copies=1):
+        """Encodes the source and makes room for decoding it step by step.
+
+        Args:
+            encoder_input: integer token ids, (B, S).
+            length: L, the number of steps to make room for.
+            copies: rows for each sentence, next to each other: B becomes B * copies from here on.
+
+        Returns:
+            The empty cache, and the memory: what stays the same from step to step. Both are nested
+            structures of tensors; each row of the cache belongs to a row of the batch.
+        """
+        encoder_output = self.encode(encoder_input, training=False)
+        layers, memory = self.decoder.start(encoder_output, length)
+        rows = {"layers": memory, "mask": padding_mask(encoder_input)}
+        cache = {"layers": layers, "seen": ops.zeros((ops.shape(encoder_input)[0], length), "bool")}
+        if copies > 1:
+            rows, cache = keras.tree.map_structure(
+                lambda x: ops.repeat(x, copies, axis=0), (rows, cache)
+            )
+        return cache, {**rows, "words": self.target_embedding.vectors() if self.tie_output else ()}
+
+    def step(self, tokens, position, cache, memory):
+        """Predicts the next word of the target from one token and the cache of those before.
+
+        The logits are those of `decode` at this position.
+
+        Args:
+            tokens: the tokens at this position, int32 (B,); at position 0 the start token.
+            position: int32 scalar.
+            cache: what the step before returned, or `start`.
+            memory: what `start` returned.
+
+        Returns:
+            Logits, (B, V), and the next cache.
+        """
+        tokens = ops.expand_dims(tokens, 1)
+        seen = ops.slice_update(cache["seen"], (0, position), tokens != PADDING_ID)
+        x, layers = self.decoder.step(
+            self.target_embedding(tokens, start=position),
+            position,
+            cache["layers"],
+            memory["layers"],
+            self_attention_mask=ops.expand_dims(seen, 1),
+            cross_attention_mask=memory["mask"],
+        )
+        x = ops.squeeze(x, axis=1)
+        if self.tie_output:
+            logits = self.target_embedding.to_logits(x, memory["words"])
+        else:
+            logits = self.projection(x)
+        return logits, {"layers": layers, "seen": seen}
 
     def attention_scores(self, encoder_input, decoder_input):
         """What every head of every layer attends to.

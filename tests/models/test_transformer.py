@@ -340,3 +340,16 @@ class TestArguments:
     def test_vocabularies_of_two_sizes_are_not_shared(self):
         with pytest.raises(ValueError, match=r"Received: enc_vocab_size=11, dec_vocab_size=13$"):
             make(share_embeddings=True)
+
+
+class TestSteps:
+    @ALL
+    @pytest.mark.parametrize("room", (5, 8))
+    def test_step_after_step_gives_the_logits_of_call(self, variant, room):
+        model = with_random_weights(**variant)
+        cache, memory = model.start(SOURCE, room)
+        logits = []
+        for position in range(5):
+            step, cache = model.step(TARGET_INPUT[:, position], position, cache, memory)
+            logits.append(numpy(step))
+        np.testing.assert_allclose(np.stack(logits, axis=1), logits_of(model), atol=1e-5)

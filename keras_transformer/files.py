@@ -54,9 +54,10 @@ def reserve(path, size):
 
 def _flush(path):
     """Waits until the disk has it all: a full one may say so only now."""
-    for file in path.iterdir() if path.is_dir() else [path]:
-        with open(file, "rb+") as opened:
-            os.fsync(opened.fileno())
+    for file in path.rglob("*") if path.is_dir() else [path]:
+        if not file.is_dir():
+            with open(file, "rb+") as opened:
+                os.fsync(opened.fileno())
 
 
 def _remove(path):

@@ -53,6 +53,15 @@ def test_makes_a_folder_with_all_its_files(tmp_path):
     assert sorted(os.listdir(tmp_path / "000001")) == ["a", "b"]
 
 
+def test_makes_a_folder_with_folders_in_it(tmp_path):
+    with replacing(tmp_path / "model") as beside:
+        (beside / "variables" / "empty").mkdir(parents=True)
+        (beside / "variables" / "a").write_text("1")
+    assert (tmp_path / "model" / "variables" / "a").read_text() == "1"
+    assert (tmp_path / "model" / "variables" / "empty").is_dir()
+    assert os.listdir(tmp_path) == ["model"]
+
+
 def test_a_folder_that_is_there_stays(tmp_path):
     (tmp_path / "000001").mkdir()
     (tmp_path / "000001" / "a").write_text("old")

@@ -35,12 +35,12 @@ class PositionEmbedding(keras.layers.Layer):
         References:
             "Using the Output Embedding to Improve Language Models" (Press and Wolf, 2017).
         """
-        words = ops.cast(self.vectors() if words is None else words, x.dtype)
+        words = self.vectors(x.dtype) if words is None else words
         return ops.matmul(x, ops.transpose(words))
 
-    def vectors(self):
-        """The vectors of all words as a tensor of the dtype that is computed in, (V, D)."""
-        return ops.cast(self.words.embeddings, self.compute_dtype)
+    def vectors(self, dtype):
+        """The vectors of all words as a tensor, (V, D)."""
+        return ops.cast(self.words.embeddings, dtype)
 
     def get_config(self):
         sizes = {

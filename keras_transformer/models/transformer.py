@@ -184,7 +184,8 @@ class TransformerModel(keras.Model):
             rows, cache = keras.tree.map_structure(
                 lambda x: ops.repeat(x, copies, axis=0), (rows, cache)
             )
-        return cache, {**rows, "words": self.target_embedding.vectors() if self.tie_output else ()}
+        words = self.target_embedding.vectors(self.compute_dtype) if self.tie_output else ()
+        return cache, {**rows, "words": words}
 
     def step(self, tokens, position, cache, memory):
         """Predicts the next word of the target from one token and the cache of those before.
@@ -230,11 +231,27 @@ class TransformerModel(keras.Model):
         """
         with record_attention() as weights:
             self((encoder_input, decoder_input))
-        decoder = self.decoder.layers
+        return self.name_attention(weights)
+
+    def name_attention(self, weights):
+        """Sorts what `record_attention` has collected by its kind and layer.
+
+        Args:
+            weights: dictionary from a layer to its weights.
+
+        Returns:
+            A dictionary of lists with an entry per layer: "encoder", "causal" and "cross", as far
+            as they were collected.
+        """
+        attentions = {
+            "encoder": [layer.self_attention for layer in self.encoder.layers],
+            "causal": [layer.self_attention for layer in self.decoder.layers],
+            "cross": [layer.cross_attention for layer in self.decoder.layers],
+        }
         return {
-            "encoder": [weights[x.self_attention.attention] for x in self.encoder.layers],
-            "causal": [weights[x.self_attention.attention] for x in decoder],
-            "cross": [weights[x.cross_attention.attention] for x in decoder],
+            kind: [weights[layer.attention] for layer in layers]
+            for kind, layers in attentions.items()
+            if layers[0].attention in weights
         }
 
     def get_config(self):

@@ -9,7 +9,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 from keras_transformer import RunConfig, TransformerModel  # noqa: E402
-from keras_transformer.training.steps import backend_module  # noqa: E402
+from keras_transformer.backend import backend_module  # noqa: E402
 
 B, T, SOURCE_WORDS, TARGET_WORDS = 64, 8, 2011, 3167
 CONFIG = RunConfig()

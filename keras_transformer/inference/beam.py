@@ -15,7 +15,7 @@ from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
 _IMPOSSIBLE = -float("inf")
 
 
-def beam_search(tokens_to_logits, state, rules, length, log, options):
+def beam_search(tokens_to_logits, state, rules, log, options):
     """Keeps the K best beginnings of each sentence until no better translation can be found.
 
     A hypothesis that has ended keeps its place in the beam and its score; so the beam of size 1 is
@@ -27,7 +27,6 @@ def beam_search(tokens_to_logits, state, rules, length, log, options):
         tokens_to_logits: see `greedy_search`.
         state: see `greedy_search`; the rows of a sentence stand next to each other.
         rules: the `Rules` of the sentences, B rows.
-        length: see `greedy_search`.
         log: see `greedy_search`.
         options: `SearchOptions` with beam size K, n best and length penalty.
 
@@ -39,7 +38,8 @@ def beam_search(tokens_to_logits, state, rules, length, log, options):
         "Google's Neural Machine Translation System" (Wu et al., 2016), equation 14.
     """
     size, alpha = options.beam_size, options.length_penalty
-    row_rules, best_penalty = rules.repeat(size), _penalty(rules.longest, alpha)
+    (batch, length), longest = ops.shape(rules.plan), rules.longest()
+    row_rules, best_penalty = rules.repeat(size), _penalty(longest, alpha)
 
     def going_on(position, last, beam, state, log):
         # The best score that an open hypothesis can get is that of its sum at the greatest length.
@@ -55,11 +55,10 @@ def beam_search(tokens_to_logits, state, rules, length, log, options):
         values, ids = ops.top_k(allowed, min(size, logits.shape[-1]))
         values = values - ops.logsumexp(logits, axis=1, keepdims=True)
         places, last, sums, greedy = _choose(beam, values, ops.cast(ids, "int32"))
-        beam, rows = _extend(beam, position, places, last, sums, greedy, rules, alpha)
+        beam, rows = _extend(beam, position, places, last, sums, greedy, longest, alpha)
         state = keras.tree.map_structure(lambda x: ops.take(x, _flat(rows), axis=0), state)
         return position + 1, _flat(last), beam, state, log
 
-    batch = ops.shape(rules.longest)[0]
     start = ops.full((batch * size,), START_ID, dtype="int32")
     position = ops.convert_to_tensor(0, dtype="int32")
     first = (position, start, _first_beam(batch, size, length), state, log)
@@ -117,11 +116,11 @@ def _choose(beam, values, ids):
     return chosen // width, _pick(ids, chosen), _pick(sums, chosen), _pick(greedy, chosen)
 
 
-def _extend(beam, position, places, last, sums, greedy, rules, alpha):
+def _extend(beam, position, places, last, sums, greedy, longest, alpha):
     """The next beam, from what `_choose` has returned, and the rows that it extends, (B, K)."""
     batch, size = ops.shape(beam.sums)
     rows = ops.expand_dims(ops.arange(batch), 1) * size + places
-    full = ops.expand_dims(position + 1 >= rules.longest, 1)
+    full = ops.expand_dims(position + 1 >= longest, 1)
     ends = ops.logical_or(last == END_ID, full)
     scores = ops.where(ends, sums / _penalty(position + 1, alpha), _IMPOSSIBLE)
     was_ended = _pick(beam.ended, places)

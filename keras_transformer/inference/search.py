@@ -27,8 +27,20 @@ class Found(NamedTuple):
     rows: Any
     log: Any
 
+    def of_sentences(self, n):
+        """The same with the sequences of n rows next to each other as those of one sentence, the
+        best first."""
+        length = ops.shape(self.tokens)[-1]
+        scores, order = ops.top_k(ops.reshape(self.scores, (-1, n)), n)
+        index = ops.expand_dims(order, 2)
+        tokens, rows = (
+            ops.take_along_axis(ops.reshape(x, (-1, n, length)), index, axis=1)
+            for x in (self.tokens, self.rows)
+        )
+        return Found(tokens, scores, rows, self.log)
 
-def greedy_search(tokens_to_logits, state, rules, length, log=(), with_scores=False):
+
+def greedy_search(tokens_to_logits, state, rules, log=(), with_scores=False):
     """Takes the most probable token at each position until every sequence has ended.
 
     Args:
@@ -38,7 +50,6 @@ def greedy_search(tokens_to_logits, state, rules, length, log=(), with_scores=Fa
         state: what that function needs to know of each sequence: tensors, nested in tuples or
             dictionaries, whose first axis is R and whose shapes stay the same.
         rules: the `Rules` of the rows.
-        length: L.
         log: what that function wants to keep of each position: tensors likewise. Other than the
             state it stays in the order of the rows that computed it.
         with_scores: whether to compute the scores, which costs time.
@@ -46,7 +57,7 @@ def greedy_search(tokens_to_logits, state, rules, length, log=(), with_scores=Fa
     Returns:
         `Found` with n = 1, K = 1; scores of 0 unless asked for.
     """
-    return _one_by_one(tokens_to_logits, state, rules, length, log, with_scores, _argmax)
+    return _one_by_one(tokens_to_logits, state, rules, log, with_scores, _argmax)
 
 
 def sample(tokens_to_logits, state, rules, log, randoms, options):
@@ -67,11 +78,12 @@ def sample(tokens_to_logits, state, rules, log, randoms, options):
     def draw(logits, position):
         return _draw(logits, ops.take(randoms, position, axis=1), options)
 
-    length = ops.shape(randoms)[1]
-    return _one_by_one(tokens_to_logits, state, rules, length, log, True, draw)
+    return _one_by_one(tokens_to_logits, state, rules, log, True, draw)
 
 
-def _one_by_one(tokens_to_logits, state, rules, length, log, with_scores, choose):
+def _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose):
+    (rows, length), longest = ops.shape(rules.plan), rules.longest()
+
     def going_on(position, last, ended, *others):
         return ops.logical_and(position < length, ops.logical_not(ops.all(ended)))
 
@@ -83,15 +95,14 @@ def _one_by_one(tokens_to_logits, state, rules, length, log, with_scores, choose
             scores = scores + ops.where(ended, 0.0, _log_probability(logits, last))
         last = ops.where(ended, PADDING_ID, last)
         tokens = ops.slice_update(tokens, (0, position), ops.expand_dims(last, 1))
-        full = position + 1 >= rules.longest
+        full = position + 1 >= longest
         ended = ops.logical_or(ended, ops.logical_or(last == END_ID, full))
         return position + 1, last, ended, tokens, scores, state, log
 
-    rows = ops.shape(rules.longest)[0]
     first = (
         ops.convert_to_tensor(0, dtype="int32"),
         ops.full((rows,), START_ID, dtype="int32"),
-        rules.longest < 1,
+        ops.zeros((rows,), dtype="bool"),
         ops.full((rows, length), PADDING_ID, dtype="int32"),
         ops.zeros((rows,), dtype="float32"),
         state,

@@ -251,7 +251,7 @@ class TransformerModel(keras.Model):
         return {
             kind: [weights[layer.attention] for layer in layers]
             for kind, layers in attentions.items()
-            if layers[0].attention in weights
+            if all(layer.attention in weights for layer in layers)
         }
 
     def get_config(self):

@@ -73,6 +73,33 @@ class TrainingStep:
         return batch_totals(target, logits)
 
 
+def compile_inference(model, jit_compile):
+    """The model without dropout as a compiled function.
+
+    Args:
+        model: a built model.
+        jit_compile: must be True or None: JAX compiles with XLA, anew for each shape.
+
+    Returns:
+        A function from nested NumPy arrays to nested NumPy arrays.
+
+    Raises:
+        ValueError: if `jit_compile` is False.
+    """
+    if jit_compile is False:
+        raise ValueError("JAX always compiles with XLA: leave out `jit_compile`. Received: False")
+
+    @jax.jit
+    def infer(trainable, other, inputs):
+        return model.stateless_call(trainable, other, inputs)[0]
+
+    def call(inputs):
+        groups = (model.trainable_variables, model.non_trainable_variables)
+        return jax.device_get(infer(*([v.value for v in group] for group in groups), inputs))
+
+    return call
+
+
 def describe_device():
     """The `Device` that JAX computes on."""
     device = jax.devices()[0]

@@ -62,6 +62,35 @@ class TrainingStep:
         return batch_totals(target, self.model(inputs, training=False))
 
 
+def compile_inference(model, jit_compile):
+    """The model without dropout as a graph, which is faster to call than `predict`.
+
+    Args:
+        model: a built model, called on a dictionary of integer tensors.
+        jit_compile: whether XLA compiles the graph, anew for each shape. Otherwise one graph does
+            for all shapes.
+
+    Returns:
+        A function from a dictionary of int32 or float32 NumPy arrays to nested NumPy arrays.
+    """
+    infer = tf.function(lambda inputs: model(inputs), jit_compile=jit_compile)
+    # Called by its shapes, a graph need not be looked for among others: half a millisecond.
+    graphs = {}
+
+    def call(inputs):
+        inputs = {name: tf.constant(x) for name, x in inputs.items()}
+        shapes = tuple(x.shape if jit_compile else (None,) * x.ndim for x in inputs.values())
+        if shapes not in graphs:
+            specs = {
+                name: tf.TensorSpec(shape, x.dtype)
+                for (name, x), shape in zip(inputs.items(), shapes, strict=True)
+            }
+            graphs[shapes] = infer.get_concrete_function(specs)
+        return tf.nest.map_structure(lambda x: x.numpy(), graphs[shapes](inputs))
+
+    return call
+
+
 def describe_device():
     """The `Device` that TensorFlow computes on."""
     gpus = tf.config.list_physical_devices("GPU")

@@ -12,7 +12,7 @@ from keras import ops
 from tiny import make_batches, make_dataset, make_model
 
 from keras_transformer import MaskedAccuracy, MaskedCrossEntropy, TransformerModel, WarmupSchedule
-from keras_transformer.training.steps import backend_module
+from keras_transformer.backend import backend_module
 
 EPOCHS = 2
 BACKENDS = ("tensorflow", "jax")

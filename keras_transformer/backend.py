@@ -1,0 +1,27 @@
+"""Choosing what is written for one backend only."""
+
+import keras
+
+
+def backend_module():
+    """The module of the active backend.
+
+    Each has the class `TrainingStep` and the functions `compile_inference`, `describe_device` and
+    `make_deterministic`.
+
+    Raises:
+        ValueError: if there is none for the backend.
+    """
+    backend = keras.config.backend()
+    if backend == "tensorflow":
+        from keras_transformer.training import tensorflow_step
+
+        return tensorflow_step
+    if backend == "jax":
+        from keras_transformer.training import jax_step
+
+        return jax_step
+    raise ValueError(
+        "Training and translating run on TensorFlow or JAX: set KERAS_BACKEND to one of them. "
+        f"Layers, models and model.fit run on others as well. Received: {backend}"
+    )

@@ -1,0 +1,1 @@
+"""Trained models in the formats of other programs."""

@@ -1,0 +1,201 @@
+"""A trained model as a folder of CTranslate2, which translates fast and needs no Keras."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import keras
+import numpy as np
+import tokenizers
+from keras import ops
+
+from keras_transformer.files import replacing
+from keras_transformer.layers import sinusoidal_encoding
+from keras_transformer.layers.add_normalization import EPSILON
+from keras_transformer.models.transformer import TransformerModel
+from keras_transformer.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+
+# CTranslate2 looks positions up in a table and refuses what is beyond. 2 MB for vectors of 256.
+MAX_POSITIONS = 2048
+QUANTIZATIONS = (None, "int8")
+_NEVER = [PADDING_ID, UNKNOWN_ID, START_ID]  # as in our own search
+_NEVER_BIAS = -3e4  # far below all logits, and still a number in float16
+_ACTIVATIONS = {
+    keras.activations.relu: "RELU",
+    keras.activations.gelu: "GELU",
+    keras.activations.silu: "SWISH",
+}
+
+
+def export_ctranslate2(
+    model, source_tokenizer, target_tokenizer, folder, quantization=None, overwrite=False
+):
+    """Writes a folder with which CTranslate2 translates as `Translate` does.
+
+    `ctranslate2` and `tokenizers` are then enough:
+
+        source = tokenizers.Tokenizer.from_file("folder/source_tokenizer.json")
+        target = tokenizers.Tokenizer.from_file("folder/target_tokenizer.json")
+        translator = ctranslate2.Translator("folder")
+        tokens = [source.encode(sentence).tokens for sentence in sentences]
+        results = translator.translate_batch(tokens, beam_size=1, min_decoding_length=0)
+        print([target.decoder.decode(result.hypotheses[0]) for result in results])
+
+    CTranslate2 adds start and end. No translation has padding, start or an unknown word in it.
+    Sentences have less than `MAX_POSITIONS` tokens, and unless told otherwise `translate_batch`
+    cuts sources after 1,024 tokens and translations after 256, and lets no translation be empty.
+
+    Args:
+        model: a built `TransformerModel`.
+        source_tokenizer: its `WordTokenizer` of the source language.
+        target_tokenizer: its `WordTokenizer` of the target language.
+        folder: path of the folder to write.
+        quantization: None for float32, "int8" for a quarter of the size.
+        overwrite: whether to replace an earlier export, which stays until the new one is whole.
+
+    Raises:
+        FileExistsError: if `folder` exists and is not an earlier export to overwrite.
+        ImportError: if `ctranslate2` is not installed.
+        OSError: if writing fails.
+        ValueError: if CTranslate2 cannot express the model, the tokenizers are of another model, or
+            there is no such quantization.
+
+    References:
+        https://opennmt.net/CTranslate2/python/ctranslate2.specs.TransformerSpec.html
+    """
+    folder = Path(folder).resolve()
+    _check_model(model, (source_tokenizer.vocab_size, target_tokenizer.vocab_size))
+    if quantization not in QUANTIZATIONS:
+        raise ValueError(
+            f"`quantization` must be one of {QUANTIZATIONS}; ctranslate2.Translator(compute_type=…)"
+            f" converts to others when loading. Received: {quantization!r}"
+        )
+    if folder.exists() and not (overwrite and (folder / "model.bin").exists()):
+        raise FileExistsError(
+            f"Give a new folder, or an earlier export and `overwrite`. Received: {folder}"
+        )
+    spec = _make_spec(model)
+    spec.register_source_vocabulary(_tokens(source_tokenizer))
+    spec.register_target_vocabulary(_tokens(target_tokenizer))
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    _write(spec, source_tokenizer, target_tokenizer, folder)
+
+
+def _check_model(model, vocab_sizes):
+    if not isinstance(model, TransformerModel) or not model.built:
+        raise ValueError(f"Only a built `TransformerModel` can be exported. Received: {model!r}")
+    if vocab_sizes != (model.enc_vocab_size, model.dec_vocab_size):
+        raise ValueError(
+            f"The tokenizers must have the model's {model.enc_vocab_size} source and "
+            f"{model.dec_vocab_size} target words. Received: {vocab_sizes}"
+        )
+    if model.d_k != model.d_v or model.h * model.d_k != model.d_model:
+        raise ValueError(
+            "CTranslate2 cannot express heads of other sizes than d_k = d_v = d_model / h. "
+            f"Received: {model.d_k=}, {model.d_v=}, {model.d_model=}, {model.h=}"
+        )
+    if keras.activations.get(model.activation) not in _ACTIVATIONS:
+        raise ValueError(
+            "CTranslate2 cannot express activations other than Keras's "
+            f"{[x.__name__ for x in _ACTIVATIONS]}. Received: {model.activation!r}"
+        )
+
+
+def _make_spec(model):
+    try:
+        from ctranslate2 import specs
+    except ImportError as error:
+        raise ImportError(
+            f"Please pip install keras-transformer[ctranslate2]. Received: {error}"
+        ) from error
+    activation = specs.Activation[_ACTIVATIONS[keras.activations.get(model.activation)]]
+    kind = {"pre_norm": model.norm_first, "activation": activation}
+    spec = specs.TransformerSpec.from_config(model.n, model.h, **kind)
+    _, spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = SPECIAL_TOKENS
+    spec.config.decoder_start_token = SPECIAL_TOKENS[START_ID]
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = EPSILON
+    _fill_embedding(spec.encoder, spec.encoder.embeddings[0], model.source_embedding)
+    _fill_embedding(spec.decoder, spec.decoder.embeddings, model.target_embedding)
+    for layer_spec, layer in zip(spec.encoder.layer, model.encoder.layers, strict=True):
+        _fill_attention(layer_spec.self_attention, layer.self_attention, layer.add_norm_1)
+        _fill_feed_forward(layer_spec.ffn, layer.feed_forward, layer.add_norm_2)
+    for layer_spec, layer in zip(spec.decoder.layer, model.decoder.layers, strict=True):
+        _fill_attention(layer_spec.self_attention, layer.self_attention, layer.add_norm_1)
+        _fill_attention(layer_spec.attention, layer.cross_attention, layer.add_norm_2)
+        _fill_feed_forward(layer_spec.ffn, layer.feed_forward, layer.add_norm_3)
+    if model.norm_first:
+        _fill_norm(spec.encoder.layer_norm, model.encoder.final_norm)
+        _fill_norm(spec.decoder.layer_norm, model.decoder.final_norm)
+    _fill_projection(spec.decoder.projection, model)
+    return spec
+
+
+def _fill_embedding(stack_spec, words_spec, embedding):
+    words_spec.weight = _array(embedding.words.embeddings)  # CTranslate2 scales them by √D as well
+    # Its own positions have all sines before all cosines.
+    positions = sinusoidal_encoding(MAX_POSITIONS, embedding.output_dim, embedding.n)
+    stack_spec.position_encodings.encodings = _array(positions)
+
+
+def _fill_attention(spec, attention, add_norm):
+    inputs = [attention.query_projection, attention.key_projection, attention.value_projection]
+    *products, output = spec.linear
+    # What reads the same vectors is one product: in self-attention all three.
+    groups = [inputs] if len(products) == 1 else [inputs[:1], inputs[1:]]
+    for product, dense in zip(products, groups, strict=True):
+        _fill_linear(product, *dense)
+    _fill_linear(output, attention.output_projection)
+    _fill_norm(spec.layer_norm, add_norm.normalization)
+
+
+def _fill_feed_forward(spec, feed_forward, add_norm):
+    _fill_linear(spec.linear_0, feed_forward.inner)
+    _fill_linear(spec.linear_1, feed_forward.outer)
+    _fill_norm(spec.layer_norm, add_norm.normalization)
+
+
+def _fill_projection(spec, model):
+    if model.tie_output:
+        spec.weight = _array(model.target_embedding.words.embeddings)
+        spec.bias = np.zeros(model.dec_vocab_size, "float32")
+    else:
+        _fill_linear(spec, model.projection)
+    spec.bias[_NEVER] = _NEVER_BIAS
+
+
+def _fill_linear(spec, *dense):
+    spec.weight = np.concatenate([_array(layer.kernel).T for layer in dense])  # (out, in)
+    spec.bias = np.concatenate([_array(layer.bias) for layer in dense])
+
+
+def _fill_norm(spec, norm):
+    spec.gamma, spec.beta = _array(norm.gamma), _array(norm.beta)
+
+
+def _array(variable):
+    # A copy, for CTranslate2 quantizes in place.
+    return np.array(ops.convert_to_numpy(variable), "float32")
+
+
+def _tokens(tokenizer):
+    library_tokenizer = tokenizers.Tokenizer.from_str(tokenizer.to_json())
+    return [library_tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
+
+
+def _write(spec, source_tokenizer, target_tokenizer, folder):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"old-{folder.name}-", dir=folder.parent) as aside:
+        old = Path(aside) / folder.name
+        try:
+            with replacing(folder) as beside:
+                beside.mkdir()
+                spec.save(str(beside))
+                source_tokenizer.save(beside / "source_tokenizer.json")
+                target_tokenizer.save(beside / "target_tokenizer.json")
+                if folder.exists():  # a folder cannot be renamed to one that is there
+                    os.replace(folder, old)
+        finally:
+            if old.exists() and not folder.exists():
+                os.replace(old, folder)

@@ -1,0 +1,297 @@
+"""What CTranslate2 makes of our models: the same translations."""
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tokenizers
+from full_disk import full_disk
+from keras import ops
+from tiny import WORDS, make_batches, make_dataset, make_trainer
+
+from keras_transformer import TransformerModel, Translate
+from keras_transformer.data.batches import pad_ids
+from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.export.ctranslate2 import MAX_POSITIONS, export_ctranslate2
+from keras_transformer.special_tokens import (
+    END_ID,
+    PADDING_ID,
+    SPECIAL_TOKENS,
+    START_ID,
+    UNKNOWN_ID,
+)
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+
+FILES = {
+    "config.json", "model.bin", "source_tokenizer.json", "source_vocabulary.json",
+    "target_tokenizer.json", "target_vocabulary.json",
+}  # fmt: skip
+SENTENCES = [
+    " ".join(words)
+    for length in (1, 2, 3, 4)
+    for words in itertools.product([*WORDS, "unheard"], repeat=length)
+]
+SOURCE = WordTokenizer.train([" ".join(f"s{i}" for i in range(46))])
+TARGET = WordTokenizer.train([" ".join(f"t{i}" for i in range(36))])
+ALONE = """
+import sys
+sys.modules.update(dict.fromkeys(["keras", "tensorflow", "jax", "keras_transformer"]))
+import ctranslate2, tokenizers
+folder, *sentences = sys.argv[1:]
+source = tokenizers.Tokenizer.from_file(folder + "/source_tokenizer.json")
+target = tokenizers.Tokenizer.from_file(folder + "/target_tokenizer.json")
+tokens = [source.encode(sentence).tokens for sentence in sentences]
+results = ctranslate2.Translator(folder).translate_batch(tokens, beam_size=1, min_decoding_length=0)
+print([target.decoder.decode(result.hypotheses[0]) for result in results])
+"""
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset()
+
+
+@pytest.fixture(scope="module")
+def model(dataset, tmp_path_factory):
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("run"), rate=0.0)
+    trainer.train(*make_batches(dataset), 20)
+    return trainer.model
+
+
+@pytest.fixture(scope="module")
+def ours(model, dataset):
+    return Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
+
+
+@pytest.fixture
+def export(model, dataset, tmp_path):
+    """Exports the trained model."""
+
+    def export(name="exported", **options):
+        both = (dataset.source_tokenizer, dataset.target_tokenizer)
+        export_ctranslate2(model, *both, tmp_path / name, **options)
+        return tmp_path / name
+
+    return export
+
+
+def random_model(source=SOURCE, **options):
+    """A model in which everything matters: all its weights are large."""
+    sizes = {"h": 4, "d_k": 8, "d_v": 8, "d_model": 32, "d_ff_inner": 64, "n": 2, "rate": 0.1}
+    vocabularies = (source.vocab_size, TARGET.vocab_size)
+    model = TransformerModel(*vocabularies, 8, 8, **{**sizes, **options})
+    model.build(((None, None), (None, None)))
+    for weight in model.weights:
+        weight.assign(np.random.normal(weight.name == "gamma", 0.3, weight.shape))
+    return model
+
+
+def shout(weight, rows, factor):
+    """Makes some words' weights positive and large."""
+    values = ops.convert_to_numpy(weight).copy()
+    values[rows] = factor * np.abs(values[rows]) if values.ndim == 1 else factor * values[rows]
+    weight.assign(values)
+
+
+def random_ids(tokenizer, lengths):
+    return [np.random.randint(END_ID + 1, tokenizer.vocab_size, n).tolist() for n in lengths]
+
+
+def words(tokenizer, sentences):
+    """The tokens of ids, as the file of the tokenizer names them."""
+    name = tokenizers.Tokenizer.from_str(tokenizer.to_json()).id_to_token
+    return [[name(i) for i in ids] for ids in sentences]
+
+
+def load(folder):
+    return ctranslate2.Translator(str(folder), intra_threads=1)
+
+
+def translate(folder, dataset, sentences):
+    tokens = [dataset.source_tokenizer.tokenize(sentence) for sentence in sentences]
+    options = {"beam_size": 1, "min_decoding_length": 0, "max_decoding_length": 20}
+    results = load(folder).translate_batch(tokens, **options)
+    target = tokenizers.Tokenizer.from_file(str(folder / "target_tokenizer.json"))
+    return [target.decoder.decode(result.hypotheses[0]) for result in results]
+
+
+def log_probabilities(model, sources, targets):
+    """Of each word of the targets and their ends, among the words a translation can have."""
+    sources = [[*ids, END_ID] for ids in sources]
+    targets = [[START_ID, *ids, END_ID] for ids in targets]
+    source, target = (pad_ids(ids, max(map(len, ids))) for ids in (sources, targets))
+    logits = ops.convert_to_numpy(model((source, target[:, :-1]))).astype("float64")
+    logits[..., :END_ID] = -np.inf
+    logits -= np.log(np.sum(np.exp(logits), axis=-1, keepdims=True))
+    return [x[np.arange(len(ids) - 1), ids[1:]] for x, ids in zip(logits, targets, strict=True)]
+
+
+def test_a_thousand_sentences_are_translated_the_same(ours, dataset, export):
+    sentences = random.Random(0).sample(SENTENCES, 1000)
+    expected = ours(sentences)
+    assert len(set(expected)) > 300
+    assert translate(export(), dataset, sentences) == expected
+
+
+def test_in_int8_most_sentences_are_translated_the_same(ours, dataset, export):
+    exact, small = export(), export("int8", quantization="int8")
+    assert (small / "model.bin").stat().st_size < (exact / "model.bin").stat().st_size
+    assert load(small).compute_type.startswith("int8")
+    both = zip(translate(small, dataset, SENTENCES), ours(SENTENCES), strict=True)
+    assert np.mean([found == expected for found, expected in both]) > 0.9
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"norm_first": a, "tie_output": b} for a in (False, True) for b in (False, True)),
+        {"activation": "gelu"},
+        {"activation": "swish"},
+        {"tie_output": True, "share_embeddings": True},
+    ],
+    ids=str,
+)
+def test_the_probabilities_are_the_same(options, tmp_path):
+    source = TARGET if options.get("share_embeddings") else SOURCE
+    model = random_model(source, **options)
+    export_ctranslate2(model, source, TARGET, tmp_path / "exported")
+    sources, targets = random_ids(source, [1, 3, 10, 30]), random_ids(TARGET, [1, 9, 2, 25])
+    sources[2][5] = UNKNOWN_ID
+    expected = log_probabilities(model, sources, targets)
+    assert np.std(np.concatenate(expected)) > 1
+    tokens = (words(source, sources), words(TARGET, targets))
+    for found, row in zip(load(tmp_path / "exported").score_batch(*tokens), expected, strict=True):
+        np.testing.assert_allclose(found.log_probs, row, atol=1e-4)
+
+
+@pytest.mark.parametrize("quantization", [None, "int8"])
+@pytest.mark.parametrize("tie_output", [False, True])
+def test_some_words_are_never_said(tie_output, quantization, tmp_path):
+    model = random_model(tie_output=tie_output, norm_first=True)
+    if tie_output:  # not the start: too loud, it would drown the source
+        shout(model.target_embedding.words.embeddings, [PADDING_ID, UNKNOWN_ID], 20.0)
+    else:
+        shout(model.projection.bias, [PADDING_ID, UNKNOWN_ID, START_ID], 100.0)
+    sources = random_ids(SOURCE, [6] * 100)
+    logits = ops.convert_to_numpy(model((np.array(sources), np.full((100, 2), START_ID))))
+    assert np.mean(logits.argmax(-1) < END_ID) > 0.5  # what the model would say
+    export_ctranslate2(model, SOURCE, TARGET, tmp_path / "exported", quantization)
+    results = load(tmp_path / "exported").translate_batch(
+        words(SOURCE, sources), beam_size=3, max_decoding_length=20
+    )
+    said = {word for result in results for word in result.hypotheses[0]}
+    assert len(said) > 5 and not said & set(SPECIAL_TOKENS)
+
+
+def test_the_folder_alone_is_enough(ours, export):
+    folder = export()
+    assert set(os.listdir(folder)) == FILES
+    sentences = ["two three", "one unheard four", ""]
+    command = [sys.executable, "-c", ALONE, str(folder), *sentences]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == str(ours(sentences))
+
+
+def test_the_model_stays_as_it_is(model, export):
+    before = [weight.copy() for weight in model.get_weights()]
+    export(quantization="int8")
+    assert all(map(np.array_equal, before, model.get_weights()))
+
+
+def test_sentences_may_be_long_but_not_endless(export):
+    translator = load(export())
+    options = {"max_input_length": 0, "max_decoding_length": 1}
+    assert translator.translate_batch([["▁one"] * (MAX_POSITIONS - 1)], **options)
+    with pytest.raises(RuntimeError, match="positions"):
+        translator.translate_batch([["▁one"] * MAX_POSITIONS], **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"d_k": 4, "d_v": 4}, r"cannot express heads .*Received: model.d_k=4"),
+        ({"d_v": 4}, r"cannot express heads .*Received: model.d_k=8, model.d_v=4"),
+        ({"activation": "elu"}, r"cannot express activations .*Received: 'elu'"),
+        ({"activation": None}, r"cannot express activations .*Received: None"),
+    ],
+)
+def test_what_cannot_be_expressed_is_refused(options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        export_ctranslate2(random_model(**options), SOURCE, TARGET, tmp_path / "exported")
+    assert not os.listdir(tmp_path)
+
+
+def test_other_models_and_tokenizers_are_refused(tmp_path):
+    path = tmp_path / "exported"
+    with pytest.raises(ValueError, match=r"Only a built.*Received: <Sequential"):
+        export_ctranslate2(keras.Sequential(), SOURCE, TARGET, path)
+    unbuilt = TransformerModel(50, 40, 8, 8, 4, 8, 8, 32, 64, 2, 0.1)
+    with pytest.raises(ValueError, match=r"Only a built.*Received: <TransformerModel"):
+        export_ctranslate2(unbuilt, SOURCE, TARGET, path)
+    with pytest.raises(ValueError, match=r"model's 50 source .*Received: \(40, 50\)"):
+        export_ctranslate2(random_model(), TARGET, SOURCE, path)
+
+
+@pytest.mark.parametrize("quantization", ["int4", "float32", 8, ""])
+def test_an_unknown_quantization_is_refused(quantization, export, tmp_path):
+    with pytest.raises(ValueError, match=rf"None, 'int8'.*Received: {quantization!r}"):
+        export(quantization=quantization)
+    assert not os.listdir(tmp_path)
+
+
+def test_without_ctranslate2_it_says_what_to_install(export, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    with pytest.raises(ImportError, match=r"pip install keras-transformer\[ctranslate2\]"):
+        export()
+    assert not os.listdir(tmp_path)
+
+
+def test_what_is_there_stays_unless_one_says_so(export, tmp_path):
+    folder = export()
+    (folder / "notes.txt").touch()
+    with pytest.raises(FileExistsError, match=r"Received: .*exported"):
+        export()
+    assert set(os.listdir(folder)) == {*FILES, "notes.txt"}
+    export(overwrite=True)
+    assert set(os.listdir(folder)) == FILES
+    assert os.listdir(tmp_path) == ["exported"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_nothing_but_an_export_is_overwritten(kind, export, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir() if kind == "folder" else run.touch()
+    with pytest.raises(FileExistsError, match=r"earlier export.*Received: .*run"):
+        export("run", overwrite=True)
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_a_full_disk_harms_nothing(ours, dataset, export, tmp_path):
+    folder = export()
+    with full_disk(10_000), pytest.raises(OSError, match="unharmed"):
+        export(quantization="int8", overwrite=True)
+    assert os.listdir(tmp_path) == ["exported"]
+    assert translate(folder, dataset, SENTENCES[:50]) == ours(SENTENCES[:50])
+
+
+def test_the_old_export_comes_back_if_the_last_step_fails(export, tmp_path, monkeypatch):
+    folder = export()
+    weights = (folder / "model.bin").read_bytes()
+    fsync = os.fsync
+
+    def fail_late(file):
+        if not folder.exists():
+            raise OSError("the disk is full after all")
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", fail_late)
+    with pytest.raises(OSError, match="after all"):
+        export(quantization="int8", overwrite=True)
+    assert (folder / "model.bin").read_bytes() == weights
+    assert os.listdir(tmp_path) == ["exported"]

@@ -7,9 +7,9 @@ import typing
 
 from keras_transformer.checks import check_rate
 
-# The time for a sentence grows with the cube of its length: without a limit, a text given as one
-# sentence would seem to hang.
-MAX_SOURCE_TOKENS = 256
+# The attention of the encoder grows with the square of the length: without a limit, a text given as
+# one sentence could fill the memory.
+MAX_SOURCE_TOKENS = 1024
 
 
 def _setting(default, help):

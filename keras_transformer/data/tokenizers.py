@@ -121,14 +121,35 @@ class WordTokenizer:
         """The ids of a sentence, without start or end; unknown words are `UNKNOWN_ID`."""
         return self._tokenizer.encode(sentence).ids
 
-    def decode(self, ids):
-        """The sentence of some ids: padding and start are left out, the end ends it."""
+    def words(self, sentence):
+        """The text of each token of a sentence, known or not, as it stands there."""
+        offsets = self._tokenizer.encode(sentence).offsets
+        return [sentence[start:end].strip() for start, end in offsets]
+
+    def tokens(self, ids):
+        """The tokens of some ids, special ones included; ▁ stands for the space before a word."""
+        return [self._tokenizer.id_to_token(int(i)) for i in ids]
+
+    def decode(self, ids, replacements=()):
+        """The sentence of some ids.
+
+        Args:
+            ids: token ids. Padding and start are left out, the end ends the sentence.
+            replacements: what to write for the unknown words, one after the other; those that are
+                left are written as the unknown word.
+
+        Returns:
+            The sentence.
+        """
         ids = [int(i) for i in ids]
         if END_ID in ids:
             ids = ids[: ids.index(END_ID)]
-        tokens = [self._tokenizer.id_to_token(i) for i in ids if i > START_ID or i == UNKNOWN_ID]
-        unknown = SPECIAL_TOKENS[UNKNOWN_ID]
-        tokens = [_SPACE + token if token == unknown else token for token in tokens]
+        texts, tokens = iter(replacements), []
+        for i in ids:
+            if i == UNKNOWN_ID:
+                tokens.append(_SPACE + next(texts, SPECIAL_TOKENS[UNKNOWN_ID]))
+            elif i > START_ID:
+                tokens.append(self._tokenizer.id_to_token(i))
         return self._tokenizer.decoder.decode(tokens)
 
 

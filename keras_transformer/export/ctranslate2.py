@@ -9,14 +9,16 @@ import numpy as np
 import tokenizers
 from keras import ops
 
+from keras_transformer.config import MAX_SOURCE_TOKENS
 from keras_transformer.files import replacing
+from keras_transformer.inference.options import EXTRA_LENGTH
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.layers.add_normalization import EPSILON
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 
 # CTranslate2 looks positions up in a table and refuses what is beyond. 2 MB for vectors of 256.
-MAX_POSITIONS = 2048
+MAX_POSITIONS = 2 * MAX_SOURCE_TOKENS + EXTRA_LENGTH
 QUANTIZATIONS = (None, "int8")
 _NEVER = [PADDING_ID, UNKNOWN_ID, START_ID]  # as in our own search
 _NEVER_BIAS = -3e4  # far below all logits, and still a number in float16

@@ -32,7 +32,8 @@ class SearchOptions:
         ValueError: if a value is out of range, or two exclude each other.
 
     References:
-        "Google's Neural Machine Translation System" (Wu et al., 2016), equation 14 (length penalty);
+        "Google's Neural Machine Translation System" (Wu et al., 2016), equation 14 (length
+        penalty);
         "The Curious Case of Neural Text Degeneration" (Holtzman et al., 2020), section 3.1 (top p);
         "A Deep Reinforced Model for Abstractive Summarization" (Paulus et al., 2018), section 2.5
         (no repetitions).
@@ -61,8 +62,8 @@ class SearchOptions:
             raise ValueError(f"`top_p` must be in (0, 1]. Received: top_p={self.top_p!r}")
         if self.max_length_ratio < self.min_length_ratio:
             raise ValueError(
-                "`max_length_ratio` must be at least `min_length_ratio`. Received: "
-                f"max_length_ratio={self.max_length_ratio}, min_length_ratio={self.min_length_ratio}"
+                "`max_length_ratio` must be at least `min_length_ratio`. "
+                f"Received: {self.max_length_ratio} and {self.min_length_ratio}"
             )
         self._check_combinations()
 

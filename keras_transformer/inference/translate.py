@@ -1,15 +1,43 @@
 """Translating sentences."""
 
+import itertools
+import math
+from typing import Any, NamedTuple
+
 import keras
 import numpy as np
-from keras import ops
 
+from keras_transformer.backend import backend_module
 from keras_transformer.config import MAX_SOURCE_TOKENS
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import encode_source
-from keras_transformer.inference.search import greedy_search
+from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
+from keras_transformer.inference.rules import make_plan
 from keras_transformer.run_folder import RunFolder
-from keras_transformer.special_tokens import PADDING_ID
+from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
+
+
+class Hypothesis(NamedTuple):
+    """A translation of a sentence and how it was found.
+
+    Args:
+        text: the translation.
+        score: its log probability; that of a beam is divided by the length penalty.
+        tokens: the tokens of the translation with its end, as the model chose them.
+        source_tokens: the tokens of the sentence with its end, as the model read them.
+        attention: None unless asked for; then a dictionary of float32 arrays. With n layers, N
+            heads, S source tokens and T tokens: "encoder" (n, N, S, S), "causal" (n, N, T, T) and
+            "cross" (n, N, T, S). Row t of the last two is what was attended to in order to choose
+            token t; the columns of "causal" are the tokens read before: the start, and those up to
+            t - 1.
+    """
+
+    text: str
+    score: float
+    tokens: list
+    source_tokens: list
+    attention: Any = None
 
 
 class Translate:
@@ -17,22 +45,32 @@ class Translate:
 
         translate = Translate.from_run("runs/english-german")
         translate("Good morning!")
-        translate(["Good morning!", "Where is the station?"])
+        translate(["Good morning!", "Where is the station?"], beam_size=4)
+        translate.hypotheses("Good morning!", beam_size=4, n_best=4)
 
     A word that the source vocabulary lacks is read as unknown. Each sentence is translated the same
     whatever stands beside it.
+
+    Sentences of similar length are translated together, in few shapes of batches, each of which is
+    compiled or traced once. With XLA a shape takes seconds to compile, and is then decoded up to
+    1.7 times as fast (docs/benchmarks.md): use it where many sentences follow.
 
     Args:
         model: a `TransformerModel`.
         source_tokenizer: a `WordTokenizer` of the source language.
         target_tokenizer: a `WordTokenizer` of the target language.
-        batch_size: how many sentences are translated at once.
+        batch_tokens: how many source tokens are translated at once, padding and the rows of the
+            beam included.
+        jit_compile: whether XLA compiles the search. None: on JAX, which always does, but not on
+            TensorFlow.
 
     Raises:
         ValueError: if a vocabulary is not the model's.
     """
 
-    def __init__(self, model, source_tokenizer, target_tokenizer, batch_size=64):
+    def __init__(
+        self, model, source_tokenizer, target_tokenizer, batch_tokens=1024, jit_compile=None
+    ):
         vocabularies = (source_tokenizer.vocab_size, target_tokenizer.vocab_size)
         if vocabularies != (model.enc_vocab_size, model.dec_vocab_size):
             raise ValueError(
@@ -40,13 +78,14 @@ class Translate:
                 f"{model.enc_vocab_size} source and {model.dec_vocab_size} target words. "
                 f"Received: tokenizers of {vocabularies[0]} and {vocabularies[1]} words"
             )
+        self.model = model
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
-        self.batch_size = batch_size
-        self._translator = _GreedyTranslator(model)
-        # On a processor XLA takes seconds for each new shape, which TensorFlow can do without; JAX
-        # would compile the loop again in each call.
-        self._translator.compile(jit_compile=keras.config.backend() == "jax")
+        self.batch_tokens = batch_tokens
+        self.jit_compile = jit_compile
+        if jit_compile is None:
+            self.jit_compile = keras.config.backend() == "jax"
+        self._searches = {}
 
     @classmethod
     def from_run(cls, folder, **kwargs):
@@ -63,74 +102,238 @@ class Translate:
         run = RunFolder(folder)
         return cls(run.read_model(), *run.read_tokenizers(), **kwargs)
 
-    def __call__(self, sentences):
+    def __call__(self, sentences, prefixes=None, replace_unknown=False, **options):
         """Translates.
 
         Args:
             sentences: a sentence, or a list or tuple of sentences; not changed.
+            prefixes: the words with which the translation must begin; for several sentences as many
+                prefixes, "" for none.
+            replace_unknown: whether the model may choose the unknown word, which is then replaced
+                by the source word that it attended to most.
+            **options: see `SearchOptions`.
 
         Returns:
             A sentence for a sentence, a list for a list; "" for an empty sentence.
 
         Raises:
-            TypeError: if something else is given.
-            ValueError: if a sentence has more than 256 tokens.
+            TypeError: if something else is given, or an option that does not exist.
+            ValueError: if a sentence has more than 1,024 tokens, a prefix is longer than its
+                translation may be, or an option is out of range.
         """
         if isinstance(sentences, str):
-            return self([sentences])[0]
-        if not isinstance(sentences, (list, tuple)) or not all(
-            isinstance(sentence, str) for sentence in sentences
-        ):
-            raise TypeError(
-                "Give a sentence or a list of sentences. "
-                f"Received: {type(sentences).__name__}: {sentences!r}"[:200]
-            )
-        translations = [""] * len(sentences)
-        for length, members in self._by_length(sentences).items():
-            for i in range(0, len(members), self.batch_size):
-                batch = members[i : i + self.batch_size]
-                found = self._translate([ids for _, ids in batch], length)
-                for (index, _), ids in zip(batch, found, strict=True):
-                    translations[index] = self.target_tokenizer.decode(ids)
-        return translations
+            prefixes = None if prefixes is None else [prefixes]
+            return self([sentences], prefixes, replace_unknown, **options)[0]
+        found = self.hypotheses(sentences, prefixes, replace_unknown, **options)
+        return [hypotheses[0].text for hypotheses in found]
 
-    def _by_length(self, sentences):
-        """(index, ids) of the sentences that are not empty, by the length to pad them to."""
-        groups = {}
-        for i, sentence in enumerate(sentences):
+    def hypotheses(
+        self, sentences, prefixes=None, replace_unknown=False, return_attention=False, **options
+    ):
+        """Translates and tells more.
+
+        Args:
+            sentences: a list or tuple of sentences, or one sentence; not changed.
+            prefixes: see `__call__`.
+            replace_unknown: see `__call__`.
+            return_attention: whether to return what was attended to.
+            **options: see `SearchOptions`.
+
+        Returns:
+            For each sentence a list of at most `n_best` `Hypothesis`, the best first.
+
+        Raises:
+            TypeError, ValueError: see `__call__`.
+        """
+        if isinstance(sentences, str):
+            sentences, prefixes = [sentences], None if prefixes is None else [prefixes]
+        _check_texts(sentences, "a list of sentences")
+        prefixes = [""] * len(sentences) if prefixes is None else prefixes
+        _check_texts(prefixes, "a list of prefixes", len(sentences))
+        options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
+        wanted = _Wanted(return_attention, replace_unknown)
+        found = [[self._nothing()]] * len(sentences)
+        for batch, length in self._batches(self._requests(sentences, prefixes, options), options):
+            result = self._search(batch, length, options, wanted)
+            for i, request in enumerate(batch):
+                found[request.index] = self._read(i, request, result, wanted)
+        return found
+
+    def stream(self, sentences, window=4096, **arguments):
+        """Translates any number of sentences, keeping few of them in memory.
+
+        Args:
+            sentences: an iterable of sentences, such as a file.
+            window: how many are read, sorted by length and translated at a time.
+            **arguments: see `hypotheses`; no prefixes.
+
+        Yields:
+            For each sentence, in their order, what `hypotheses` returns for it.
+        """
+        sentences = iter(sentences)
+        while some := list(itertools.islice(sentences, window)):
+            yield from self.hypotheses(some, **arguments)
+
+    def _requests(self, sentences, prefixes, options):
+        """What is to be translated: the sentences that are not empty."""
+        requests = []
+        for i, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
             ids = encode_source(self.source_tokenizer, sentence)
-            if len(ids) - 1 > MAX_SOURCE_TOKENS:
+            words = len(ids) - 1
+            if words > MAX_SOURCE_TOKENS:
                 raise ValueError(
                     f"Sentence {i + 1} is too long: split it into sentences of at most "
-                    f"{MAX_SOURCE_TOKENS} tokens. Received: {len(ids) - 1:,} tokens"
+                    f"{MAX_SOURCE_TOKENS} tokens. Received: {words:,} tokens"
                 )
-            if len(ids) > 1:  # more than the end
-                groups.setdefault(bucket_length(len(ids)), []).append((i, ids))
-        return groups
+            forced = self.target_tokenizer.encode(prefix)
+            longest = int(options.max_length_ratio * words) + EXTRA_LENGTH
+            if len(forced) >= longest:
+                raise ValueError(
+                    f"Prefix {i + 1} is too long: the translation of this sentence may have "
+                    f"{longest} tokens. Received: {len(forced)} tokens"
+                )
+            if words:
+                shortest = int(options.min_length_ratio * words)
+                requests.append(_Request(i, sentence, prefix, ids, forced, shortest, longest))
+        return requests
 
-    def _translate(self, sources, length):
-        # Few shapes: one row, two, four, …, filled with copies, which end when the original does.
-        rows = 1 << (len(sources) - 1).bit_length()
-        ids = pad_ids([*sources, *sources[-1:] * (rows - len(sources))], length)
-        return np.asarray(self._translator.predict_on_batch(ids))[: len(sources)]
+    def _batches(self, requests, options):
+        """Requests of similar length and the length to pad them to, the longest first."""
+        requests = sorted(requests, key=lambda request: len(request.ids), reverse=True)
+        while requests:
+            length = bucket_length(len(requests[0].ids))
+            size = self._full_batch(length, options)
+            yield requests[:size], length
+            requests = requests[size:]
+
+    def _full_batch(self, length, options):
+        return 1 << max(0, (self.batch_tokens // (length * options.rows)).bit_length() - 1)
+
+    def _search(self, batch, source_length, options, wanted):
+        length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
+        plans = [make_plan(x.shortest, x.longest, length, x.forced) for x in batch]
+        ids = [x.ids for x in batch]
+        rows = len(batch)
+        if self.jit_compile and rows > 1:
+            # Each number of rows is compiled anew. Few of them: 1, 4, 16, … and that of a full
+            # batch, filled up with copies of the last one, which end when it does.
+            rows = min(4 ** math.ceil(math.log(rows, 4)), self._full_batch(source_length, options))
+        row = np.minimum(np.arange(rows), len(batch) - 1)
+        inputs = {"source": pad_ids(ids, source_length)[row], "plan": np.stack(plans)[row]}
+        if options.samples:
+            inputs["randoms"] = _randoms(ids, length, options)[row].reshape(-1, length)
+        with_forced = any(x.forced for x in batch)
+        return self._compiled(options, with_forced, any(wanted))(inputs)
+
+    def _compiled(self, options, with_forced, with_attention):
+        key = (options, with_forced, with_attention)
+        if key not in self._searches:
+            search = ModelSearch(self.model, options, with_forced, True, with_attention)
+            self._searches[key] = backend_module().compile_inference(search, self.jit_compile)
+        return self._searches[key]
+
+    def _read(self, i, request, result, wanted):
+        """The hypotheses of sentence i of a batch."""
+        hypotheses = []
+        for k, score in enumerate(result["scores"][i]):
+            if score == -np.inf:
+                continue  # there are no more sequences than this
+            ids = _until_end(result["tokens"][i, k])
+            attention = None
+            if any(wanted):
+                attention = _attention(result, i, k, len(request.ids), len(ids))
+            words = self._unknown_words(request, ids, attention if wanted.replacements else None)
+            hypotheses.append(
+                Hypothesis(
+                    self.target_tokenizer.decode(ids, words),
+                    float(score),
+                    self.target_tokenizer.tokens(ids),
+                    self.source_tokenizer.tokens(request.ids),
+                    attention if wanted.attention else None,
+                )
+            )
+        return hypotheses
+
+    def _unknown_words(self, request, ids, attention):
+        """What to write for the unknown words: those of the prefix as they are given, for others
+        the source word that was attended to most."""
+        words = self.target_tokenizer.words(request.prefix)
+        if attention is not None:
+            sources = self.source_tokenizer.words(request.sentence)
+            weights = attention["cross"].mean(axis=(0, 1))[:, : len(sources)]
+            words += [sources[row.argmax()] for row in weights[len(words) :]]
+        return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
+
+    def _nothing(self):
+        end = [SPECIAL_TOKENS[END_ID]]
+        return Hypothesis("", 0.0, end, end)
 
 
-class _GreedyTranslator(keras.Model):
-    """Source ids to target ids, as a model that Keras compiles for each backend."""
+class _Wanted(NamedTuple):
+    """For what the attention is needed."""
 
-    def __init__(self, model):
-        super().__init__(name="greedy_translator", dtype=model.dtype_policy)
-        self.model = model
+    attention: bool
+    replacements: bool
 
-    def call(self, source):
-        batch_size, length = ops.shape(source)
-        max_length = 2 * length + 8
-        tokens = ops.full((batch_size, max_length), PADDING_ID, dtype="int32")
-        state = (tokens, self.model.encode(source, training=False), source)
-        return greedy_search(self._next_logits, state, batch_size, max_length)
 
-    def _next_logits(self, last, position, state):
-        tokens, encoded, source = state
-        tokens = ops.slice_update(tokens, (0, position), ops.expand_dims(last, 1))
-        logits = self.model.decode(tokens, encoded, source, training=False)
-        return ops.take(logits, position, axis=1), (tokens, encoded, source)
+class _Request(NamedTuple):
+    """A sentence to translate; see `make_plan`."""
+
+    index: int
+    sentence: str
+    prefix: str
+    ids: list
+    forced: list
+    shortest: int
+    longest: int
+
+
+def _check_texts(texts, what, number=None):
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        received = f"{type(texts).__name__}: {texts!r}"[:150]
+        raise TypeError(f"Give a text or {what}. Received: {received}")
+    if number not in (None, len(texts)):
+        raise ValueError(
+            f"Give {what} with an entry for each of the {number} sentences, empty where there is "
+            f"none. Received: {len(texts)}"
+        )
+
+
+def _randoms(sources, length, options):
+    """What the samples of each sentence are drawn with: float32 (B, n, L).
+
+    They depend on the seed and the sentence alone, not on its place nor on the backend.
+    """
+    return np.stack(
+        [
+            [
+                np.random.default_rng([options.seed, k, *ids]).random(length, dtype="float32")
+                for k in range(options.n_best)
+            ]
+            for ids in sources
+        ]
+    )
+
+
+def _until_end(ids):
+    ids = [int(i) for i in ids]
+    if END_ID in ids:
+        return ids[: ids.index(END_ID) + 1]
+    return [i for i in ids if i]  # ended by its greatest length; then padding
+
+
+def _attention(result, i, k, source_length, length):
+    """See `Hypothesis`: of hypothesis k of sentence i, without the padding."""
+    positions = np.arange(length)
+    rows = result["rows"][i, k, :length]
+
+    def followed(layers, width):
+        # The row that computed a position differs from position to position.
+        return np.stack([x[rows, :, positions, :width].swapaxes(0, 1) for x in layers])
+
+    encoder = [x[i, :, :source_length, :source_length] for x in result["encoder"]]
+    return {
+        "encoder": np.stack(encoder),
+        "causal": followed(result["log"]["causal"], length),
+        "cross": followed(result["log"]["cross"], source_length),
+    }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 
+from keras_transformer.backend import backend_module
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.evaluation import score
@@ -13,7 +14,6 @@ from keras_transformer.inference.translate import Translate
 from keras_transformer.plotting import plot_losses
 from keras_transformer.run_folder import RunFolder, make_model
 from keras_transformer.training.schedules import WarmupSchedule
-from keras_transformer.backend import backend_module
 from keras_transformer.training.trainer import Trainer
 
 _CHECKOUT = Path(__file__).resolve().parents[2]

@@ -9,11 +9,11 @@ import time
 import keras
 from keras import ops
 
+from keras_transformer.backend import backend_module
 from keras_transformer.checks import check_rate, check_sizes
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
-from keras_transformer.backend import backend_module
 
 # Results are fetched this many at a time: a GPU is not kept waiting for each of them.
 _FETCHED_AT_ONCE = 10

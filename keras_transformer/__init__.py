@@ -5,7 +5,8 @@ from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
 from keras_transformer.data.pairs import read_pairs, write_pairs
 from keras_transformer.data.tokenizers import WordTokenizer
 from keras_transformer.evaluation import score
-from keras_transformer.inference.translate import Translate
+from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.translate import Hypothesis, Translate
 from keras_transformer.layers import (
     AddNormalization,
     Decoder,
@@ -22,7 +23,7 @@ from keras_transformer.layers import (
 )
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.models import TransformerModel
-from keras_transformer.plotting import plot_losses
+from keras_transformer.plotting import plot_attention, plot_losses
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.losses import MaskedCrossEntropy
 from keras_transformer.training.metrics import MaskedAccuracy
@@ -38,6 +39,7 @@ __all__ = [
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "Hypothesis",
     "MaskedAccuracy",
     "MaskedCrossEntropy",
     "MultiHeadAttention",
@@ -47,6 +49,7 @@ __all__ = [
     "PreparedDataset",
     "RunConfig",
     "RunFolder",
+    "SearchOptions",
     "Trainer",
     "TransformerModel",
     "Translate",
@@ -56,6 +59,7 @@ __all__ = [
     "combine_masks",
     "evaluate_run",
     "padding_mask",
+    "plot_attention",
     "plot_losses",
     "read_pairs",
     "record_attention",

@@ -13,7 +13,7 @@ def replacing(path):
     """Writes a file or a folder beside its place and moves it there when it is whole.
 
     Args:
-        path: where the result shall be. A file that is there is replaced; a folder must be new.
+        path: where the result shall be. What is there is replaced.
 
     Yields:
         The `Path` to write to. It has the suffixes of `path`.
@@ -32,13 +32,29 @@ def replacing(path):
         _remove(beside)  # what a killed process left
         yield beside
         _flush(beside)
-        os.replace(beside, path)
+        _move(beside, path)
     except OSError as error:
         raise OSError(
             f"{path} could not be written: {error}. What was saved before is unharmed."
         ) from error
     finally:
         _remove(beside)
+
+
+def check_overwriting(folder, mark, overwrite):
+    """Raises a FileExistsError if a folder is there that must not be replaced.
+
+    Args:
+        folder: path of the folder.
+        mark: name of the file by which a folder is known that may be replaced.
+        overwrite: whether such a folder may be.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (overwrite and (folder / mark).is_file()):
+        raise FileExistsError(
+            "Something is there already. Give another folder, or allow to overwrite an earlier "
+            f"export (a folder with a {mark}). Received: {folder}"
+        )
 
 
 def reserve(path, size):
@@ -58,6 +74,23 @@ def _flush(path):
         if not file.is_dir():
             with open(file, "rb+") as opened:
                 os.fsync(opened.fileno())
+
+
+def _move(new, path):
+    if not path.is_dir():
+        os.replace(new, path)
+        return
+    # A folder cannot be renamed to one that is there. A process that is killed meanwhile leaves
+    # both, whole.
+    old = path.with_name(f"old-{path.name}")
+    _remove(old)
+    os.replace(path, old)
+    try:
+        os.replace(new, path)
+    except OSError:
+        os.replace(old, path)
+        raise
+    _remove(old)
 
 
 def _remove(path):

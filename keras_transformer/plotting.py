@@ -40,6 +40,47 @@ def plot_losses(histories, path):
         figure.savefig(beside, dpi=150)
 
 
+def plot_attention(hypothesis, path):
+    """Draws what each head of each layer looked at in the source for each word.
+
+    Args:
+        hypothesis: a `Hypothesis` with its attention.
+        path: the picture to write; its suffix says the format (.png, .svg, .pdf).
+
+    Raises:
+        ValueError: if the hypothesis has no attention.
+    """
+    if hypothesis.attention is None:
+        raise ValueError(
+            "There is no attention to draw: translate with `return_attention=True`. "
+            f"Received: {hypothesis.text!r}"
+        )
+    weights = hypothesis.attention["cross"]  # (layers, heads, T, S)
+    layers, heads, length, source_length = weights.shape
+    # As large as its labels need: 0.2 inches a token.
+    size = (1.5 + heads * max(1.4, 0.2 * source_length), 1.5 + layers * max(1.2, 0.2 * length))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(layers, heads, sharex=True, sharey=True, squeeze=False)
+    for layer, row in enumerate(grid):
+        for head, axes in enumerate(row):
+            picture = axes.imshow(weights[layer, head], "Blues", vmin=0, vmax=1, aspect="auto")
+            axes.set_title(f"layer {layer + 1}, head {head + 1}", fontsize=8)
+    for axes in grid[:, 0]:
+        axes.set_yticks(range(length), _labels(hypothesis.tokens), fontsize=8)
+    for axes in grid[-1]:
+        labels = _labels(hypothesis.source_tokens)
+        axes.set_xticks(range(source_length), labels, rotation=90, fontsize=8)
+    figure.supxlabel("source", fontsize=9)
+    figure.supylabel("translation", fontsize=9)
+    figure.colorbar(picture, ax=grid, label="attention", fraction=0.02)
+    with replacing(path) as beside:
+        figure.savefig(beside, dpi=150)
+
+
+def _labels(tokens):
+    return [token.removeprefix("▁") for token in tokens]
+
+
 def _plot_losses(axes, history, color, label):
     best = min(history, key=lambda row: row["validation_loss"])
     text = f"best {best['validation_loss']:.2f} in epoch {best['epoch']:.0f}"

@@ -2,11 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
-
-from keras_transformer.inference.translate import Translate
-
-AT_ONCE = 1024  # sentences: sorted by length they translate faster, and what is done is printed
 
 
 def make_parser():
@@ -14,12 +9,16 @@ def make_parser():
     parser.add_argument("run", help="folder of the run")
     parser.add_argument("sentences", nargs="*", help="sentences (default: standard input)")
     parser.add_argument("--file", help="a text file, one sentence a line")
+    parser.add_argument("--beam", type=int, default=1, help="hypotheses kept (default: 1, greedy)")
+    parser.add_argument("--n-best", type=int, default=1, help="print so many, with their scores")
+    parser.add_argument(
+        "--attention", metavar="PICTURE", help="draw what it looks at, of a sentence"
+    )
     return parser
 
 
-def read_lines(name):
-    text = sys.stdin.read() if name is None else Path(name).read_text(encoding="utf-8-sig")
-    return text.removesuffix("\n").split("\n")  # not splitlines(): signs in a line split, too
+def tell(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 def main():
@@ -27,13 +26,33 @@ def main():
     arguments = parser.parse_args()
     if arguments.file and arguments.sentences:
         parser.error("give sentences or a file, not both")
+    if arguments.attention and len(arguments.sentences) != 1:
+        parser.error("--attention draws one sentence: give one as an argument")
     try:
-        translate = Translate.from_run(arguments.run)
-        sentences = arguments.sentences or read_lines(arguments.file)
-        for start in range(0, len(sentences), AT_ONCE):
-            print("\n".join(translate(sentences[start : start + AT_ONCE])), flush=True)
+        tell(f"Loading {arguments.run}; the first translation takes some seconds more.")
+        translate_all(arguments)
     except (OSError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: error: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(130, "\n")
+
+
+def translate_all(arguments):
+    from keras_transformer.inference.lines import progress, read_lines  # takes seconds: tell first
+    from keras_transformer.inference.translate import Translate
+    from keras_transformer.plotting import plot_attention
+
+    translate = Translate.from_run(arguments.run)
+    options = {"beam_size": arguments.beam, "n_best": arguments.n_best}
+    options["return_attention"] = bool(arguments.attention)
+    lines, window = arguments.sentences or read_lines(arguments.file, "Sentence: "), 4096
+    if not arguments.sentences and not arguments.file and sys.stdin.isatty():
+        window = 1  # a conversation
+    for hypotheses in progress(translate.stream(lines, window, **options), arguments.file):
+        for text, score, *_ in hypotheses:
+            print(text if arguments.n_best == 1 else f"{score:.3f}\t{text}", flush=window == 1)
+        if arguments.attention:
+            plot_attention(hypotheses[0], arguments.attention)
 
 
 if __name__ == "__main__":

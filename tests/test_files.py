@@ -7,7 +7,7 @@ import re
 import pytest
 from full_disk import full_disk
 
-from keras_transformer.files import replacing
+from keras_transformer.files import check_overwriting, replacing
 
 
 @pytest.fixture
@@ -62,14 +62,45 @@ def test_makes_a_folder_with_folders_in_it(tmp_path):
     assert os.listdir(tmp_path) == ["model"]
 
 
-def test_a_folder_that_is_there_stays(tmp_path):
-    (tmp_path / "000001").mkdir()
-    (tmp_path / "000001" / "a").write_text("old")
-    with pytest.raises(OSError, match="unharmed"), replacing(tmp_path / "000001") as beside:
+def test_replaces_a_folder(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "a").write_text("old")
+    with replacing(tmp_path / "model") as beside:
         beside.mkdir()
-        (beside / "a").write_text("new")
-    assert os.listdir(tmp_path) == ["000001"]
-    assert (tmp_path / "000001" / "a").read_text() == "old"
+        (beside / "b").write_text("new")
+        assert (tmp_path / "model" / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["model"]
+    assert os.listdir(tmp_path / "model") == ["b"]
+
+
+def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "a").write_text("old")
+    rename = os.replace
+
+    def refuse(source, target):
+        if "partial" in str(source):
+            raise OSError("no")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="unharmed"), replacing(tmp_path / "model") as beside:
+        beside.mkdir()
+    assert os.listdir(tmp_path) == ["model"]
+    assert (tmp_path / "model" / "a").read_text() == "old"
+
+
+@pytest.mark.parametrize(("there", "overwrite"), [("notes.txt", True), ("model.bin", False)])
+def test_a_folder_is_overwritten_only_if_that_is_wanted(tmp_path, there, overwrite):
+    (tmp_path / there).write_text("mine")
+    with pytest.raises(FileExistsError, match="Received"):
+        check_overwriting(tmp_path, "model.bin", overwrite)
+
+
+def test_a_folder_of_the_right_kind_or_none_may_be_written(tmp_path):
+    (tmp_path / "model.bin").write_text("")
+    check_overwriting(tmp_path, "model.bin", True)
+    check_overwriting(tmp_path / "new", "model.bin", False)
 
 
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, ValueError])

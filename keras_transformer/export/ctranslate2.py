@@ -1,16 +1,12 @@
 """A trained model as a folder of CTranslate2, which translates fast and needs no Keras."""
 
-import os
-import tempfile
-from pathlib import Path
-
 import keras
 import numpy as np
 import tokenizers
 from keras import ops
 
 from keras_transformer.config import MAX_SOURCE_TOKENS
-from keras_transformer.files import replacing
+from keras_transformer.files import check_overwriting, replacing
 from keras_transformer.inference.options import EXTRA_LENGTH
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.layers.add_normalization import EPSILON
@@ -65,23 +61,23 @@ def export_ctranslate2(
     References:
         https://opennmt.net/CTranslate2/python/ctranslate2.specs.TransformerSpec.html
     """
-    folder = Path(folder).resolve()
     _check_model(model, (source_tokenizer.vocab_size, target_tokenizer.vocab_size))
     if quantization not in QUANTIZATIONS:
         raise ValueError(
             f"`quantization` must be one of {QUANTIZATIONS}; ctranslate2.Translator(compute_type=…)"
             f" converts to others when loading. Received: {quantization!r}"
         )
-    if folder.exists() and not (overwrite and (folder / "model.bin").exists()):
-        raise FileExistsError(
-            f"Give a new folder, or an earlier export and `overwrite`. Received: {folder}"
-        )
+    check_overwriting(folder, "model.bin", overwrite)
     spec = _make_spec(model)
     spec.register_source_vocabulary(_tokens(source_tokenizer))
     spec.register_target_vocabulary(_tokens(target_tokenizer))
     spec.validate()
     spec.optimize(quantization=quantization)
-    _write(spec, source_tokenizer, target_tokenizer, folder)
+    with replacing(folder) as beside:
+        beside.mkdir()
+        spec.save(str(beside))
+        source_tokenizer.save(beside / "source_tokenizer.json")
+        target_tokenizer.save(beside / "target_tokenizer.json")
 
 
 def _check_model(model, vocab_sizes):
@@ -184,20 +180,3 @@ def _array(variable):
 def _tokens(tokenizer):
     library_tokenizer = tokenizers.Tokenizer.from_str(tokenizer.to_json())
     return [library_tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
-
-
-def _write(spec, source_tokenizer, target_tokenizer, folder):
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"old-{folder.name}-", dir=folder.parent) as aside:
-        old = Path(aside) / folder.name
-        try:
-            with replacing(folder) as beside:
-                beside.mkdir()
-                spec.save(str(beside))
-                source_tokenizer.save(beside / "source_tokenizer.json")
-                target_tokenizer.save(beside / "target_tokenizer.json")
-                if folder.exists():  # a folder cannot be renamed to one that is there
-                    os.replace(folder, old)
-        finally:
-            if old.exists() and not folder.exists():
-                os.replace(old, folder)

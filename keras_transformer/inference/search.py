@@ -139,6 +139,6 @@ def _draw(logits, random, options):
     kept = ops.where(before < options.top_p, probabilities, 0.0)
     sums = ops.cumsum(kept, axis=1)
     index = ops.sum(sums <= ops.expand_dims(random, 1) * sums[:, -1:], axis=1, keepdims=True)
-    # XLA adds in an order of its own: rounded, a sum before the last one may be the greatest.
+    # XLA adds in an order of its own, and rounding must not lead beyond the last word that is kept.
     index = ops.minimum(index, ops.sum(kept > 0, axis=1, keepdims=True) - 1)
     return ops.cast(ops.squeeze(ops.take_along_axis(ids, index, axis=1), axis=1), "int32")

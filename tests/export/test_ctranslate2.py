@@ -278,20 +278,3 @@ def test_a_full_disk_harms_nothing(ours, dataset, export, tmp_path):
         export(quantization="int8", overwrite=True)
     assert os.listdir(tmp_path) == ["exported"]
     assert translate(folder, dataset, SENTENCES[:50]) == ours(SENTENCES[:50])
-
-
-def test_the_old_export_comes_back_if_the_last_step_fails(export, tmp_path, monkeypatch):
-    folder = export()
-    weights = (folder / "model.bin").read_bytes()
-    fsync = os.fsync
-
-    def fail_late(file):
-        if not folder.exists():
-            raise OSError("the disk is full after all")
-        fsync(file)
-
-    monkeypatch.setattr(os, "fsync", fail_late)
-    with pytest.raises(OSError, match="after all"):
-        export(quantization="int8", overwrite=True)
-    assert (folder / "model.bin").read_bytes() == weights
-    assert os.listdir(tmp_path) == ["exported"]

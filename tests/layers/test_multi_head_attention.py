@@ -126,3 +126,23 @@ def test_padding_changes_nothing():
     longer = numpy(layer(x, more, more, attention_mask=padding(4, 4, 7)[:2]))
     np.testing.assert_allclose(longer, y, atol=1e-5)
     assert np.abs(numpy(layer(x, more, more)) - y).max() > 0.01  # so the mask was needed
+
+
+@pytest.mark.parametrize("mask", (None, padding(7, 3)), ids=("open", "padding"))
+def test_a_call_attends_to_what_was_projected(mask):
+    layer = MultiHeadAttention(**SIZES)
+    q, k, v = normal(2, 5, 6), normal(2, 7, 4, seed=1), normal(2, 7, 9, seed=2)
+    y = numpy(layer(q, k, v, attention_mask=mask))
+    keys, values = layer.project(k, v)
+    assert (keys.shape, values.shape) == ((2, 2, 7, 3), (2, 2, 7, 5))
+    np.testing.assert_array_equal(numpy(layer.attend(q, keys, values, mask)), y)
+
+
+def test_what_is_projected_position_by_position_is_what_is_projected_together():
+    layer = MultiHeadAttention(**SIZES)
+    k, v = normal(2, 7, 4), normal(2, 7, 9, seed=1)
+    layer.build((2, 5, 6), k.shape, v.shape)
+    one_by_one = [layer.project(k[:, t : t + 1], v[:, t : t + 1]) for t in range(7)]
+    for together, parts in zip(layer.project(k, v), zip(*one_by_one, strict=True), strict=True):
+        joined = np.concatenate([numpy(part) for part in parts], axis=2)
+        np.testing.assert_allclose(joined, numpy(together), atol=1e-5)

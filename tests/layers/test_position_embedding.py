@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from keras import ops
 from layer_contract import (
     LayerContract,
     check_refused,
@@ -124,8 +125,37 @@ def test_fixed_positions_have_no_end(freeze_words):
 
 def test_learned_positions_have_an_end():
     layer = PositionEmbeddingLayer(**SIZES)
-    with pytest.raises(ValueError, match=r"seq_length[\s\S]*Received: a length of 6"):
-        layer(np.zeros((2, 6), "int32"))
+    for ids, start in ((np.zeros((2, 6), "int32"), 0), (IDS[:, :2], 4)):
+        with pytest.raises(ValueError, match=r"seq_length[\s\S]*Received: a length of 6"):
+            layer(ids, start=start)
+
+
+@pytest.mark.parametrize("start", (0, 2, 4))
+@pytest.mark.parametrize("as_tensor", (False, True), ids=("int", "tensor"))
+@EITHER
+def test_a_part_from_a_later_start_is_a_slice_of_the_whole(layer_class, as_tensor, start):
+    layer = layer_class(**SIZES)
+    layer.build(IDS.shape)
+    layer.set_weights(random_weights(layer))
+    whole = numpy(layer(IDS))
+    first = ops.convert_to_tensor(start, dtype="int32") if as_tensor else start
+    for end in range(start + 1, 6):
+        part = numpy(layer(IDS[:, start:end], start=first))
+        np.testing.assert_allclose(part, whole[:, start:end], atol=1e-6)
+
+
+def test_far_positions_begin_where_they_are_told_in_half_precision():
+    layer = PositionEmbeddingFixedWeights(**SIZES, dtype="mixed_bfloat16")
+    layer.build(IDS.shape)
+    whole = numpy(layer(np.tile(IDS, (1, 80))))
+    start = ops.convert_to_tensor(300, dtype="int32")
+    np.testing.assert_array_equal(numpy(layer(IDS, start=start)), whole[:, 300:305])
+
+
+def test_sinusoids_from_a_later_start_are_a_slice_of_the_whole():
+    whole = numpy(sinusoidal_encoding(3000, 16))
+    found = numpy(sinusoidal_encoding(3, 16, start=2500))
+    np.testing.assert_allclose(found, whole[2500:2503], atol=1e-6)
 
 
 def test_positions_are_exact_in_half_precision():

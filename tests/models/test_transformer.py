@@ -1,6 +1,7 @@
 import keras
 import numpy as np
 import pytest
+from keras import ops
 from layer_contract import (
     BAD_RATES,
     HALF_POLICIES,
@@ -14,6 +15,7 @@ from layer_contract import (
     random_weights,
 )
 
+from keras_transformer.backend import backend_module
 from keras_transformer.models import TransformerModel
 from keras_transformer.training.losses import MaskedCrossEntropy, masked_cross_entropy
 from keras_transformer.training.metrics import MaskedAccuracy, masked_accuracy
@@ -342,14 +344,90 @@ class TestArguments:
             make(share_embeddings=True)
 
 
+GAPS = (  # padding at the end and inside
+    np.array([[10, 0, 4, 3, 0, 0], [4, 5, 6, 7, 8, 9]], "int32"),
+    np.array([[2, 12, 0, 4, 0], [2, 5, 5, 9, 11]], "int32"),
+)
+
+
+class StepAfterStep(keras.Model):
+    """The logits of step after step, in one graph."""
+
+    def __init__(self, model, more_room, copies):
+        super().__init__()
+        self.model = model
+        self.more_room = more_room
+        self.copies = copies
+        self.built = True
+
+    def call(self, request):
+        target = request["target_input"]
+        rows, length = ops.shape(target)
+        cache, memory = self.model.start(request["source"], length + self.more_room, self.copies)
+
+        def go_on(position, cache, logits):
+            here = ops.take(target, position, axis=1)
+            step, cache = self.model.step(here, position, cache, memory)
+            step = ops.cast(ops.expand_dims(step, 1), "float32")
+            return position + 1, cache, ops.slice_update(logits, (0, position, 0), step)
+
+        logits = ops.zeros((rows, length, self.model.dec_vocab_size))
+        first = (ops.convert_to_tensor(0, dtype="int32"), cache, logits)
+        return ops.while_loop(lambda position, *_: position < length, go_on, first)[-1]
+
+
+def steps_of(model, source, target_input, more_room=0, copies=1):
+    jit_compile = keras.config.backend() == "jax"
+    steps = StepAfterStep(model, more_room, copies)
+    infer = backend_module().compile_inference(steps, jit_compile=jit_compile)
+    return infer({"source": source, "target_input": target_input})
+
+
 class TestSteps:
     @ALL
-    @pytest.mark.parametrize("room", (5, 8))
-    def test_step_after_step_gives_the_logits_of_call(self, variant, room):
+    def test_step_after_step_gives_the_logits_of_call(self, variant):
         model = with_random_weights(**variant)
-        cache, memory = model.start(SOURCE, room)
-        logits = []
-        for position in range(5):
-            step, cache = model.step(TARGET_INPUT[:, position], position, cache, memory)
-            logits.append(numpy(step))
-        np.testing.assert_allclose(np.stack(logits, axis=1), logits_of(model), atol=1e-5)
+        np.testing.assert_allclose(steps_of(model, *GAPS), logits_of(model, *GAPS), atol=1e-5)
+
+    def test_more_room_than_needed_changes_nothing(self):
+        model = with_random_weights()
+        found = steps_of(model, *GAPS, more_room=4)
+        np.testing.assert_allclose(found, logits_of(model, *GAPS), atol=1e-5)
+
+    def test_copies_are_rows_next_to_each_other(self):
+        """Each sentence is continued in three ways."""
+        model = with_random_weights(tie_output=True)
+        targets = np.random.default_rng(0).integers(3, 13, (6, 5)).astype("int32")
+        found = steps_of(model, SOURCE, targets, copies=3)
+        for i in range(3):
+            expected = logits_of(model, SOURCE, targets[i::3])
+            np.testing.assert_allclose(found[i::3], expected, atol=1e-5)
+
+    def test_the_cache_keeps_its_shapes_and_the_one_given_is_not_changed(self):
+        model = with_random_weights()
+        cache, memory = model.start(SOURCE, 7)
+        before = [numpy(x) for x in keras.tree.flatten((cache, memory))]
+        _, new = model.step(TARGET_INPUT[:, 0], 0, cache, memory)
+        for x, old in zip(keras.tree.flatten((cache, memory)), before, strict=True):
+            np.testing.assert_array_equal(numpy(x), old)
+        keras.tree.assert_same_structure(new, cache)
+        for x, old in zip(keras.tree.flatten(new), keras.tree.flatten(cache), strict=True):
+            assert (tuple(x.shape), dtype_of(x)) == (tuple(old.shape), dtype_of(old))
+        sizes = {tuple(x.shape) for x in keras.tree.flatten(cache)}
+        assert sizes == {(2, 7), (2, 2, 7, 3), (2, 2, 7, 5)}
+
+    def test_forty_steps(self):
+        model = with_random_weights(**VARIANTS["pre_norm"])
+        targets = np.random.default_rng(1).integers(3, 13, (2, 40)).astype("int32")
+        targets[1, [7, 20, 38, 39]] = 0
+        found = steps_of(model, SOURCE, targets)
+        np.testing.assert_allclose(found, logits_of(model, SOURCE, targets), atol=1e-5)
+
+    @pytest.mark.parametrize("policy", HALF_POLICIES)
+    def test_half_precision_is_finite_and_close(self, policy):
+        model = with_random_weights(norm_first=True, dtype=policy)
+        source = np.stack([SOURCE[0], np.zeros(6, "int32")])  # the second one is nothing
+        found = steps_of(model, source, TARGET_INPUT)
+        assert np.isfinite(found).all()
+        expected = logits_of(model, source, TARGET_INPUT)
+        np.testing.assert_allclose(found, expected, atol=0.1)

@@ -12,8 +12,8 @@ from keras import ops
 from tiny import PAIRS, WORDS, make_batches, make_dataset, make_model, make_trainer
 
 from keras_transformer import RunFolder, Trainer, TransformerModel, Translate
-from keras_transformer.training.interrupt import interrupt_flag
 from keras_transformer.backend import backend_module
+from keras_transformer.training.interrupt import interrupt_flag
 
 EPOCHS = 3
 LOSSES = ("loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate")

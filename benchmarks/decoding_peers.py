@@ -1,0 +1,291 @@
+"""The systems whose decoding is timed: ours, and those that one would use otherwise.
+
+Each is a function without arguments that translates the same sources and returns the target tokens
+of each, as ids or as words: `STEPS` of them and no end. Import this after `timing.use_cores`.
+"""
+
+import statistics
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import ctranslate2
+import keras
+import keras_hub
+import numpy as np
+import torch
+from keras import ops
+
+from keras_transformer import TransformerModel, WordTokenizer
+from keras_transformer.backend import backend_module
+from keras_transformer.export.ctranslate2 import export_ctranslate2
+from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.rules import GO_ON
+from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, START_ID
+
+WORDS, SOURCE_LENGTH, STEPS = 8000, 12, 10
+
+
+class Size(NamedTuple):
+    """The size of a model: n encoder layers and n decoder layers."""
+
+    d_model: int
+    n: int
+    h: int
+    d_ff: int
+
+
+SIZES = {"small": Size(256, 3, 4, 512), "large": Size(512, 6, 8, 2048)}
+
+
+def make_tokenizer():
+    """A tokenizer of as many words as the models have, w0 w1 …"""
+    return WordTokenizer.train([" ".join(f"w{i}" for i in range(WORDS - len(SPECIAL_TOKENS)))])
+
+
+def make_source(batch, length=SOURCE_LENGTH):
+    """Random words and the end, int32 (B, S)."""
+    source = np.random.default_rng(0).integers(END_ID + 1, WORDS, (batch, length), "int32")
+    source[:, -1] = END_ID
+    return source
+
+
+def make_model(size, kind=TransformerModel):
+    """Our model, untrained: pre-norm, tied output, float32."""
+    keras.utils.set_random_seed(0)
+    head = size.d_model // size.h
+    model = kind(
+        WORDS, WORDS, SOURCE_LENGTH, STEPS, size.h, head, head, size.d_model, size.d_ff, size.n,
+        rate=0.1, norm_first=True, tie_output=True, dtype="float32",
+    )  # fmt: skip
+    model.build(((None, None), (None, None)))
+    # Untrained it would repeat one word, and no comparison of words could find a mistake.
+    for kernel in (w for w in model.decoder.weights if w.name == "kernel"):
+        kernel.assign(3 * kernel)
+    return model
+
+
+class WithoutCache(TransformerModel):
+    """Our model, reading everything before it again for each token."""
+
+    def start(self, encoder_input, length, copies=1):
+        tokens = ops.zeros((ops.shape(encoder_input)[0], length), "int32")
+        return tokens, (self.encode(encoder_input, training=False), encoder_input)
+
+    def step(self, tokens, position, cache, memory):
+        cache = ops.slice_update(cache, (0, position), ops.expand_dims(tokens, 1))
+        logits = self.decode(cache, *memory, training=False)
+        return ops.take(logits, position, axis=1), cache
+
+
+def without_cache(model, size):
+    """The same model with the same weights."""
+    other = make_model(size, WithoutCache)
+    other.set_weights(model.get_weights())
+    return other
+
+
+def make_ours(model, source, steps=STEPS, jit_compile=True, beam_size=1):
+    """Our search over a model, which may not choose the end."""
+    search = ModelSearch(model, SearchOptions(beam_size=beam_size))
+    infer = backend_module().compile_inference(search, jit_compile=jit_compile)
+    request = {"source": source, "plan": np.full((len(source), steps), GO_ON, "int32")}
+    return lambda: infer(request)["tokens"][:, 0]
+
+
+def make_ctranslate2(model, source, threads, quantization=None, beam_sizes=(1,)):
+    """A function for each beam size over our model, exported."""
+    tokenizer = make_tokenizer()
+    words = words_by_id(tokenizer)
+    sentences = [[words[i] for i in row[:-1]] for row in source.tolist()]  # it adds the end itself
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder) / "model"
+        export_ctranslate2(model, tokenizer, tokenizer, folder, quantization)
+        translator = ctranslate2.Translator(str(folder), inter_threads=1, intra_threads=threads)
+    lengths = {"min_decoding_length": STEPS, "max_decoding_length": STEPS}
+
+    def make(beam_size):
+        options = {"beam_size": beam_size, **lengths}
+        return lambda: [x.hypotheses[0] for x in translator.translate_batch(sentences, **options)]
+
+    return [make(beam_size) for beam_size in beam_sizes]
+
+
+def words_by_id(tokenizer):
+    """Dictionary from the id of each word to the word as the tokenizer writes it."""
+    text = " ".join(f"w{i}" for i in range(WORDS - len(SPECIAL_TOKENS)))
+    return dict(zip(tokenizer.encode(text), tokenizer.tokenize(text), strict=True))
+
+
+class HubModel(keras.Model):
+    """The same model of KerasHub's layers, put together as in its translation example.
+
+    It differs in two points: the positions are learned, and there are no padding masks (the batch
+    has no padding). The output is tied, which it is not in the example.
+    """
+
+    def __init__(self, size):
+        super().__init__()
+        layers = keras_hub.layers
+        blocks = {"num_heads": size.h, "normalize_first": True}
+        self.source = layers.TokenAndPositionEmbedding(WORDS, SOURCE_LENGTH, size.d_model)
+        self.target = layers.TokenAndPositionEmbedding(WORDS, STEPS, size.d_model)
+        self.encoders = [layers.TransformerEncoder(size.d_ff, **blocks) for _ in range(size.n)]
+        self.decoders = [layers.TransformerDecoder(size.d_ff, **blocks) for _ in range(size.n)]
+        self.norms = [keras.layers.LayerNormalization() for _ in range(2)]
+        self.sampler = keras_hub.samplers.GreedySampler()
+
+    def encode(self, source):
+        x = self.source(source)
+        for layer in self.encoders:
+            x = layer(x)
+        return self.norms[0](x)
+
+    def call(self, inputs):
+        source, target = inputs
+        encoded, x = self.encode(source), self.target(target)
+        for layer in self.decoders:
+            x = layer(x, encoded)
+        return self.to_logits(x)
+
+    def to_logits(self, x):
+        return self.target.token_embedding(self.norms[1](x), reverse=True)
+
+    def prompt(self, source):
+        start = ops.full((ops.shape(source)[0], 1), START_ID, "int32")
+        return ops.pad(start, ((0, 0), (0, STEPS)))
+
+
+class HubSearch(keras.Model):
+    """The loop of KerasHub's example: the whole model anew for each token."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.built = True
+
+    def call(self, request):
+        source = request["source"]
+
+        def next_logits(prompt, cache, index):
+            # The last place is only written to; the example has the model read it as well.
+            return self.model((source, prompt[:, :STEPS]))[:, index - 1], None, cache
+
+        prompt = self.model.prompt(source)
+        return self.model.sampler(next_logits, prompt, index=1, model=self.model)[:, 1:]
+
+
+class CachedHubSearch(HubSearch):
+    """The same layers with the caches they offer, which the example does not use."""
+
+    def call(self, request):
+        encoded = self.model.encode(request["source"])
+        batch, length, d_model = ops.shape(encoded)
+        heads = self.model.decoders[0].num_heads
+        empty = [ops.zeros((batch, 2, n, heads, d_model // heads)) for n in (STEPS, length)]
+
+        def step(prompt, caches, index, cross_index):
+            last = ops.slice(prompt, (0, index), (batch, 1))
+            x, next_caches = self.model.target(last, start_index=index), []
+            for layer, (own, cross) in zip(self.model.decoders, caches, strict=True):
+                x, *both = layer(
+                    x,
+                    encoded,
+                    self_attention_cache=own,
+                    self_attention_cache_update_index=index,
+                    cross_attention_cache=cross,
+                    cross_attention_cache_update_index=cross_index,
+                )
+                next_caches.append(both)
+            return self.model.to_logits(x)[:, 0], next_caches
+
+        def next_logits(prompt, caches, index):
+            logits, caches = step(prompt, caches, index - 1, None)
+            return logits, None, caches
+
+        prompt = self.model.prompt(request["source"])
+        # Only what it computes from the source is wanted; the first token comes again.
+        _, caches = step(prompt, [empty] * len(self.model.decoders), 0, 0)
+        return self.model.sampler(next_logits, prompt, caches, 1, model=self.model)[:, 1:]
+
+
+def make_hub(size, source):
+    """Dictionary from a name to a function for each way to run KerasHub's layers."""
+    model, request = HubModel(size), {"source": source}
+    model((source, np.zeros((len(source), STEPS), "int32")))  # makes the weights
+    plain, cached = HubSearch(model), CachedHubSearch(model)
+    compile_inference = backend_module().compile_inference
+    plain_graph, cached_graph = (
+        compile_inference(search, jit_compile=True) for search in (plain, cached)
+    )
+    return {
+        "KerasHub layers, its example's loop": lambda: np.asarray(plain(request)),
+        "KerasHub layers, its example's loop, XLA": lambda: plain_graph(request),
+        "KerasHub layers, with their caches, XLA": lambda: cached_graph(request),
+    }
+
+
+class TorchModel(torch.nn.Module):
+    """The same model of torch's parts; it differs as `HubModel` does."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.source = torch.nn.Embedding(WORDS, size.d_model)
+        self.target = torch.nn.Embedding(WORDS, size.d_model)
+        self.positions = torch.nn.Parameter(torch.zeros(SOURCE_LENGTH, size.d_model))
+        self.body = torch.nn.Transformer(
+            size.d_model, size.h, size.n, size.n, size.d_ff, batch_first=True, norm_first=True
+        )
+        self.mask = self.body.generate_square_subsequent_mask(STEPS)
+
+    def embed(self, embedding, ids):
+        scale = embedding.embedding_dim**0.5
+        return embedding(ids) * scale + self.positions[: ids.shape[1]]
+
+    @torch.inference_mode()
+    def search(self, source):
+        """The whole beginning anew for each token; the source is encoded once."""
+        encoded = self.body.encoder(self.embed(self.source, source))
+        target = torch.full((len(source), 1), START_ID)
+        for length in range(1, STEPS + 1):
+            mask = self.mask[:length, :length]
+            x = self.embed(self.target, target)
+            x = self.body.decoder(x, encoded, tgt_mask=mask, tgt_is_causal=True)
+            best = (x[:, -1] @ self.target.weight.T).argmax(dim=1, keepdim=True)
+            target = torch.cat([target, best], dim=1)
+        return target[:, 1:]
+
+
+def make_torch(size, source, threads):
+    """A loop over `torch.nn.Transformer`."""
+    torch.set_num_threads(threads)
+    model = TorchModel(size).eval()
+    return lambda: model.search(torch.from_numpy(source.astype("int64"))).numpy()
+
+
+def check_lengths(systems):
+    """What the systems find: a list of rows each.
+
+    Raises:
+        ValueError: if a translation has not `STEPS` tokens.
+    """
+    found = {name: [list(row) for row in run()] for name, run in systems.items()}
+    for name, rows in found.items():
+        if {len(row) for row in rows} != {STEPS}:
+            raise ValueError(f"{name} must find {STEPS} tokens a sentence. Received: {rows}")
+    return found
+
+
+def compare_words(systems):
+    """The share of words that each system of one model finds as the first one does."""
+    words = words_by_id(make_tokenizer())
+    found = {
+        name: [words.get(x, x) for row in rows for x in row]
+        for name, rows in check_lengths(systems).items()
+    }
+    first = next(iter(found.values()))
+    return {
+        name: statistics.mean(x == y for x, y in zip(first, other, strict=True))
+        for name, other in found.items()
+    }

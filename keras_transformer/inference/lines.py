@@ -1,0 +1,58 @@
+"""Sentences from files and terminals, and how far their translation is."""
+
+import contextlib
+import sys
+
+import keras
+
+
+def read_lines(path=None, prompt=""):
+    """Reads sentences one by one.
+
+    Args:
+        path: a text file in UTF-8, one sentence a line; None: standard input.
+        prompt: what a terminal shows before each sentence.
+
+    Yields:
+        Each line without its end. Signs inside a line that some programs take for its end stay.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if it is not UTF-8.
+    """
+    if path is None and sys.stdin.isatty():
+        with contextlib.suppress(EOFError):  # Ctrl-D
+            while True:
+                yield input(prompt)
+    opened = open(path, encoding="utf-8-sig", newline="\n") if path else sys.stdin
+    try:
+        for line in opened:
+            yield line.removesuffix("\n").removesuffix("\r")
+    finally:
+        if path:
+            opened.close()
+
+
+def progress(results, path=None):
+    """Passes results on and shows how many of a file's lines are done, if that does no harm.
+
+    Args:
+        results: an iterable with an entry for each line.
+        path: the file; None: there is nothing to show.
+
+    Yields:
+        The results.
+    """
+    # On a terminal where the results are printed, they show it.
+    if path is None or sys.stdout.isatty() or not sys.stderr.isatty():
+        yield from results
+        return
+    with open(path, "rb") as file:
+        total = sum(1 for _ in file)
+    with contextlib.redirect_stdout(sys.stderr):
+        bar = keras.utils.Progbar(total, unit_name="line")
+    for done, result in enumerate(results, start=1):
+        yield result
+        if done % 100 == 0 or done == total:
+            with contextlib.redirect_stdout(sys.stderr):
+                bar.update(done, finalize=done == total)

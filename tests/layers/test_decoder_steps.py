@@ -1,0 +1,122 @@
+"""Decoding step by step: what `start` and `step` of the decoder and its layer have in common."""
+
+import keras
+import numpy as np
+import pytest
+from layer_contract import (
+    BLOCK_SIZES,
+    BOTH_NORMS,
+    HALF_POLICIES,
+    causal,
+    dtype_of,
+    normal,
+    numpy,
+    padding,
+    random_weights,
+)
+
+from keras_transformer.layers import Decoder, DecoderLayer
+
+MAKERS = {
+    "layer": lambda **kwargs: DecoderLayer(**BLOCK_SIZES, **kwargs),
+    "decoder": lambda **kwargs: Decoder(**BLOCK_SIZES, n=2, **kwargs),
+}
+EITHER = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+X, Z = normal(2, 5, 8), normal(2, 7, 8, seed=1)
+# The second target has padding at its end and inside, the second source at its end.
+TARGET = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 1, 0]], "bool")
+SOURCE = padding(7, 3)
+
+
+def with_random_weights(make, **kwargs):
+    layer = make(**kwargs)
+    layer.build(X.shape, Z.shape)
+    layer.set_weights(random_weights(layer))
+    return layer
+
+
+def steps(layer, room=5, source=SOURCE):
+    """What `step` returns at each position, and the last cache."""
+    cache, memory = layer.start(Z, room)
+    outputs = []
+    for position in range(5):
+        seen = np.pad(TARGET[:, : position + 1], ((0, 0), (0, room - position - 1)))
+        here = X[:, position : position + 1]
+        y, cache = layer.step(here, position, cache, memory, seen[:, None], source)
+        outputs.append(numpy(y))
+    return np.concatenate(outputs, axis=1), cache
+
+
+def together(layer, source=SOURCE):
+    mask = causal(2, 5) & TARGET[:, None]
+    return numpy(layer(X, Z, self_attention_mask=mask, cross_attention_mask=source))
+
+
+@EITHER
+@BOTH_NORMS
+def test_step_after_step_computes_what_call_does(make, norm_first):
+    layer = with_random_weights(make, norm_first=norm_first)
+    np.testing.assert_allclose(steps(layer)[0], together(layer), atol=1e-5)
+
+
+@EITHER
+def test_more_room_than_needed_changes_nothing(make):
+    layer = with_random_weights(make)
+    np.testing.assert_allclose(steps(layer, room=8)[0], together(layer), atol=1e-5)
+
+
+@EITHER
+def test_the_mask_of_the_source_may_be_left_out(make):
+    layer = with_random_weights(make)
+    found, _ = steps(layer, source=None)
+    np.testing.assert_allclose(found, together(layer, source=None), atol=1e-5)
+    assert np.abs(found - together(layer)).max() > 0.01  # so the mask is no matter of course
+
+
+@EITHER
+def test_what_lies_in_the_room_ahead_is_not_seen(make):
+    layer = with_random_weights(make)
+    empty, memory = layer.start(Z, 5)
+    full = keras.tree.map_structure(lambda x: 9 * normal(*x.shape), empty)
+    seen = np.arange(5)[None, None] < 1
+    y, other = (numpy(layer.step(X[:, :1], 0, c, memory, seen)[0]) for c in (empty, full))
+    np.testing.assert_array_equal(other, y)
+
+
+@EITHER
+def test_the_cache_keeps_its_shapes_and_the_one_given_is_not_changed(make):
+    layer = with_random_weights(make)
+    cache, memory = layer.start(Z, 6)
+    shapes = keras.tree.map_structure(lambda x: tuple(x.shape), (cache, memory))
+    layers = 2 if isinstance(layer, Decoder) else 1
+    expected = [(2, 2, 6, 3), (2, 2, 6, 5)] * layers + [(2, 2, 7, 3), (2, 2, 7, 5)] * layers
+    flat = [tuple(x.shape) for x in keras.tree.flatten((cache, memory))]
+    assert flat == expected
+    before = keras.tree.map_structure(numpy, (cache, memory))
+    _, new = layer.step(X[:, :1], 3, cache, memory, np.ones((2, 1, 6), "bool"))
+    assert keras.tree.map_structure(lambda x: tuple(x.shape), (new, memory)) == shapes
+    for old, same in zip(*map(keras.tree.flatten, (before, (cache, memory))), strict=True):
+        np.testing.assert_array_equal(numpy(same), old)
+    for old, other in zip(*map(keras.tree.flatten, (cache, new)), strict=True):
+        changed = (numpy(old) != numpy(other)).any(axis=(0, 1, 3))
+        assert changed.tolist() == [False, False, False, True, False, False]
+
+
+@EITHER
+@pytest.mark.parametrize("policy", HALF_POLICIES)
+def test_half_precision_is_finite_and_close(make, policy):
+    layer = with_random_weights(make, dtype=policy)
+    found, cache = steps(layer, source=SOURCE & np.array([True, False])[:, None, None])
+    assert {dtype_of(x) for x in keras.tree.flatten(cache)} == {HALF_POLICIES[policy]}
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found[0], together(layer)[0], atol=0.1)
+
+
+@EITHER
+def test_nothing_is_dropped_out(make):
+    layer = make()
+    layer.build(X.shape, Z.shape)
+    other = type(layer).from_config({**layer.get_config(), "rate": 0.5})
+    other.build(X.shape, Z.shape)
+    other.set_weights(layer.get_weights())
+    np.testing.assert_array_equal(steps(other)[0], steps(layer)[0])

@@ -150,6 +150,10 @@ class WordTokenizer:
                 tokens.append(_SPACE + next(texts, SPECIAL_TOKENS[UNKNOWN_ID]))
             elif i > START_ID:
                 tokens.append(self._tokenizer.id_to_token(i))
+        return self.join(tokens)
+
+    def join(self, tokens):
+        """The sentence of some tokens."""
         return self._tokenizer.decoder.decode(tokens)
 
 

@@ -1,13 +1,16 @@
 """A trained model as a folder of CTranslate2, which translates fast and needs no Keras."""
 
+from pathlib import Path
+
 import keras
 import numpy as np
 import tokenizers
 from keras import ops
 
 from keras_transformer.config import MAX_SOURCE_TOKENS
+from keras_transformer.data.tokenizers import WordTokenizer
 from keras_transformer.files import check_overwriting, replacing
-from keras_transformer.inference.options import EXTRA_LENGTH
+from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.layers.add_normalization import EPSILON
 from keras_transformer.models.transformer import TransformerModel
@@ -30,7 +33,7 @@ def export_ctranslate2(
 ):
     """Writes a folder with which CTranslate2 translates as `Translate` does.
 
-    `ctranslate2` and `tokenizers` are then enough:
+    `CTranslate2Translate` uses it. Without this package, `ctranslate2` and `tokenizers` are enough:
 
         source = tokenizers.Tokenizer.from_file("folder/source_tokenizer.json")
         target = tokenizers.Tokenizer.from_file("folder/target_tokenizer.json")
@@ -80,6 +83,55 @@ def export_ctranslate2(
         target_tokenizer.save(beside / "target_tokenizer.json")
 
 
+class CTranslate2Translate:
+    """Translates with a folder that `export_ctranslate2` wrote, as `Translate` does.
+
+    Args:
+        folder: path of the folder.
+        **kwargs: arguments of `ctranslate2.Translator`, such as `intra_threads` or
+            `compute_type="int8"`.
+
+    Raises:
+        FileNotFoundError: if the folder lacks a file.
+        ImportError: if `ctranslate2` is not installed.
+    """
+
+    def __init__(self, folder, **kwargs):
+        folder = Path(folder)
+        if not (folder / "model.bin").exists():
+            raise FileNotFoundError(f"There is no exported model. Received: {folder}")
+        self._source_tokenizer = WordTokenizer.load(folder / "source_tokenizer.json")
+        self._target_tokenizer = WordTokenizer.load(folder / "target_tokenizer.json")
+        self._translator = _import_ctranslate2().Translator(str(folder), **kwargs)
+
+    def __call__(self, sentences, beam_size=1, length_penalty=0.6):
+        """Translates a list of sentences into a list of translations.
+
+        With a beam the translations are CTranslate2's own: it fills the beam up when a hypothesis
+        ends, and has another length penalty.
+        """
+        lengths = {}
+        for i, sentence in enumerate(sentences):
+            tokens = self._source_tokenizer.tokenize(sentence)
+            if tokens:
+                lengths.setdefault(len(tokens), []).append((i, tokens))
+        translations = [""] * len(sentences)
+        # CTranslate2 has one limit for all sentences of a call.
+        for length, members in lengths.items():
+            results = self._translator.translate_batch(
+                [tokens for _, tokens in members],
+                max_batch_size=64,
+                max_input_length=0,
+                beam_size=beam_size,
+                length_penalty=length_penalty,
+                min_decoding_length=0,
+                max_decoding_length=int(SearchOptions.max_length_ratio * length) + EXTRA_LENGTH,
+            )
+            for (i, _), result in zip(members, results, strict=True):
+                translations[i] = self._target_tokenizer.join(result.hypotheses[0])
+        return translations
+
+
 def _check_model(model, vocab_sizes):
     if not isinstance(model, TransformerModel) or not model.built:
         raise ValueError(f"Only a built `TransformerModel` can be exported. Received: {model!r}")
@@ -101,12 +153,7 @@ def _check_model(model, vocab_sizes):
 
 
 def _make_spec(model):
-    try:
-        from ctranslate2 import specs
-    except ImportError as error:
-        raise ImportError(
-            f"Please pip install keras-transformer[ctranslate2]. Received: {error}"
-        ) from error
+    specs = _import_ctranslate2().specs
     activation = specs.Activation[_ACTIVATIONS[keras.activations.get(model.activation)]]
     kind = {"pre_norm": model.norm_first, "activation": activation}
     spec = specs.TransformerSpec.from_config(model.n, model.h, **kind)
@@ -128,6 +175,16 @@ def _make_spec(model):
         _fill_norm(spec.decoder.layer_norm, model.decoder.final_norm)
     _fill_projection(spec.decoder.projection, model)
     return spec
+
+
+def _import_ctranslate2():
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise ImportError(
+            f"Please pip install keras-transformer[ctranslate2]. Received: {error}"
+        ) from error
+    return ctranslate2
 
 
 def _fill_embedding(stack_spec, words_spec, embedding):

@@ -76,8 +76,10 @@ class _Service(tf.Module):
         super().__init__()
         self._encoder = Encoder(translate.source_tokenizer)
         self._decoder = Decoder(translate.target_tokenizer)
-        self._search = ModelSearch(translate.model, options)
-        # Only what attributes hold is saved.
+        search = ModelSearch(translate.model, options)
+        self._search = lambda request: search(request)["tokens"][:, 0]
+        # Only what attributes hold is saved: a model there would be saved with its variables once
+        # more.
         self._weights = [variable.value for variable in translate.model.variables]
         self._options = options
         self._batch_tokens = translate.batch_tokens
@@ -99,7 +101,7 @@ class _Service(tf.Module):
             rows = tf.where(lengths == length)[:size]
             source = tf.gather_nd(ids, rows).to_tensor(PADDING_ID, shape=tf.stack([-1, length]))
             plan = self._plan(tf.gather_nd(words, rows), length)
-            found = self._decoder(self._search({"source": source, "plan": plan})["tokens"][:, 0])
+            found = self._decoder(self._search({"source": source, "plan": plan}))
             lengths = tf.tensor_scatter_nd_update(lengths, rows, tf.zeros_like(found, tf.int32))
             return lengths, tf.tensor_scatter_nd_update(translations, rows, found)
 

@@ -24,13 +24,13 @@ def read_lines(path=None, prompt=""):
         with contextlib.suppress(EOFError):  # Ctrl-D
             while True:
                 yield input(prompt)
-    opened = open(path, encoding="utf-8-sig", newline="\n") if path else sys.stdin
-    try:
-        for line in opened:
+        return
+    with contextlib.ExitStack() as stack:
+        lines = sys.stdin
+        if path is not None:
+            lines = stack.enter_context(open(path, encoding="utf-8-sig", newline="\n"))
+        for line in lines:
             yield line.removesuffix("\n").removesuffix("\r")
-    finally:
-        if path:
-            opened.close()
 
 
 def progress(results, path=None):

@@ -1,85 +1,248 @@
-"""The search knows no model: a fake that spells words will do."""
+"""Greedy search and sampling. They know no model: a fake that spells words will do."""
 
 import numpy as np
 import pytest
 from keras import ops
+from layer_contract import normal, numpy
 
-from keras_transformer.inference.search import greedy_search
+from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.rules import Rules, make_plan
+from keras_transformer.inference.search import Found, greedy_search, sample
 from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 
 LETTERS = {letter: i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz", start=4)}
 VOCAB_SIZE = 4 + len(LETTERS)
+ALMOST_ONE = np.float32(1 - 2**-24)
 
 
 def ids_of(word):
     return [LETTERS[letter] for letter in word]
 
 
-def speller(words, length):
+def rules_of(*longest, room=None):
+    """Rows that may have so many tokens each."""
+    room = room or max(longest)
+    plan = np.stack([make_plan(0, some, room) for some in longest])
+    return Rules(ops.convert_to_tensor(plan), with_forced=False)
+
+
+def speller(*words):
     """A function from tokens to logits that spells one word in each row, and its state."""
-    rows = [[*ids_of(word), END_ID, *[PADDING_ID] * (length - len(word))] for word in words]
-    script = ops.convert_to_tensor(np.array(rows, "int32"))
-    steps = ops.zeros((len(words),), dtype="int32")
+    script = np.full((len(words), 20), PADDING_ID, "int32")
+    for row, word in zip(script, words, strict=True):
+        row[: len(word) + 1] = [*ids_of(word), END_ID]
 
-    def spell(last, position, state):
-        script, steps = state
-        here = ops.take(script, position, axis=1)
-        return ops.one_hot(here, VOCAB_SIZE), (script, steps + 1)
+    def spell(last, position, script, log):
+        return ops.one_hot(ops.take(script, position, axis=1), VOCAB_SIZE), script, log
 
-    return spell, (script, steps)
+    return spell, ops.convert_to_tensor(script)
 
 
-def search(words, max_length):
-    spell, state = speller(words, length=12)
-    return ops.convert_to_numpy(greedy_search(spell, state, len(words), max_length)).tolist()
+def markov(last, position, table, log):
+    """Each row has a table of its own, (R, V, V): the logits of each word after each other one."""
+    index = ops.broadcast_to(ops.reshape(last, (-1, 1, 1)), (ops.shape(last)[0], 1, table.shape[2]))
+    return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table, log
 
 
-def test_it_spells_words_of_different_lengths():
-    assert search(["cab", "a", "dog"], 6) == [
-        [*ids_of("cab"), END_ID, 0, 0],
-        [*ids_of("a"), END_ID, 0, 0, 0, 0],
-        [*ids_of("dog"), END_ID, 0, 0],
-    ]
+def score_of(table, tokens):
+    """The log probability of the tokens that are no padding."""
+    tokens, score = [START_ID, *(t for t in tokens if t != PADDING_ID)], 0.0
+    for last, following in zip(tokens[:-1], tokens[1:], strict=True):
+        logits = table[last].astype("float64")
+        score += logits[following] - np.log(np.exp(logits).sum())
+    return score
 
 
-def test_it_stops_at_the_longest_length():
-    assert search(["letter"], 3) == [ids_of("let")]
+def tokens_of(found):
+    """Of the first sequence of each sentence."""
+    return ops.convert_to_numpy(found.tokens)[:, 0].tolist()
 
 
-def test_it_hands_over_the_last_tokens_their_position_and_the_state():
-    """Each token is the one before plus one; only the last token and the state tell."""
+class TestGreedy:
+    def test_it_spells_words_of_different_lengths(self):
+        found = greedy_search(*speller("cab", "a", "dog"), rules_of(6, 6, 6))
+        assert tokens_of(found) == [
+            [*ids_of("cab"), END_ID, 0, 0],
+            [*ids_of("a"), END_ID, 0, 0, 0, 0],
+            [*ids_of("dog"), END_ID, 0, 0],
+        ]
+        assert found.tokens.shape == found.rows.shape == (3, 1, 6)
+        assert found.scores.shape == (3, 1)
+        assert numpy(found.scores).tolist() == [[0], [0], [0]]  # nobody asked for them
 
-    def count(last, position, state):
-        following = ops.where(ops.equal(last, START_ID), 4, last + 1) + state - state
-        following = ops.where(position + 4 < 8, following, END_ID)
-        return ops.one_hot(following, VOCAB_SIZE), state + 0
+    def test_each_row_has_a_longest_length_of_its_own(self):
+        found = greedy_search(*speller("letter", "cab", "dog", "a"), rules_of(2, 5, 3, 1))
+        assert tokens_of(found) == [
+            [*ids_of("le"), 0, 0, 0],
+            [*ids_of("cab"), END_ID, 0],
+            [*ids_of("dog"), 0, 0],
+            [*ids_of("a"), 0, 0, 0, 0],
+        ]
 
-    found = greedy_search(count, ops.ones((2,), dtype="int32"), 2, 7)
-    assert ops.convert_to_numpy(found).tolist() == [[4, 5, 6, 7, END_ID, 0, 0]] * 2
+    @pytest.mark.parametrize(("longest", "calls"), ((12, 5), (4, 4), (2, 2)))
+    def test_it_stops_as_soon_as_every_row_has_ended(self, longest, calls):
+        spell, script = speller("ab", "abcd", "c")
+
+        def counting(last, position, script, log):
+            return spell(last, position, script, log + 1)[0], script, log + 1
+
+        rules = rules_of(longest, longest, longest, room=15)
+        found = greedy_search(counting, script, rules, ops.zeros((), "int32"))
+        assert int(found.log) == calls
+
+    def test_it_hands_on_the_last_tokens_their_position_the_state_and_the_log(self):
+        """Each token is the sum of the last one, the position and the state, which grows."""
+
+        def adding(last, position, state, log):
+            log = {
+                "last": ops.slice_update(log["last"], (0, position), ops.expand_dims(last, 1)),
+                "position": ops.slice_update(log["position"], (position,), position[None]),
+            }
+            logits = ops.one_hot(last + position + state["grows"], VOCAB_SIZE)
+            return logits, {"grows": state["grows"] + state["by"], "by": state["by"]}, log
+
+        state = {"grows": np.array([2, 3], "int32"), "by": np.array([0, 1], "int32")}
+        log = {"last": np.zeros((2, 5), "int32"), "position": np.zeros(5, "int32")}
+        state, log = (
+            {name: ops.convert_to_tensor(x) for name, x in group.items()} for group in (state, log)
+        )
+        found = greedy_search(adding, state, rules_of(4, 4, room=5), log)
+        assert tokens_of(found) == [[4, 7, 11, 16, 0], [5, 10, 17, 26, 0]]
+        log = {name: ops.convert_to_numpy(x).tolist() for name, x in found.log.items()}
+        assert log["position"] == [0, 1, 2, 3, 0]
+        assert log["last"] == [[START_ID, 4, 7, 11, 0], [START_ID, 5, 10, 17, 0]]
+        assert ops.convert_to_numpy(found.rows)[:, 0].tolist() == [[0] * 5, [1] * 5]
+
+    @pytest.mark.parametrize("dtype", ("float32", "bfloat16", "float16"))
+    def test_some_tokens_are_never_chosen(self, dtype):
+        logits = np.zeros((3, VOCAB_SIZE), "float32")
+        logits[[0, 1, 2], [PADDING_ID, UNKNOWN_ID, START_ID]] = 6e4
+        logits[:, LETTERS["x"]] = 1.0
+
+        def propose(last, position, state, log):
+            return ops.cast(ops.convert_to_tensor(logits), dtype), state, log
+
+        found = greedy_search(propose, (), rules_of(2, 2, 2))
+        assert tokens_of(found) == [ids_of("xx")] * 3
+
+    def test_of_equal_words_the_first_is_taken(self):
+        logits = np.tile(np.float32([9, 9, 9, 0, 1, 2, 2, 1]), (2, 1))
+        found = greedy_search(lambda *args: (logits, *args[2:]), (), rules_of(1, 1))
+        assert tokens_of(found) == [[5], [5]]
+
+    def test_scores_are_the_log_probabilities_of_the_raw_logits(self):
+        table = 3 * normal(20, 8, 8)
+        found = greedy_search(markov, table, rules_of(*[5] * 20, room=7), with_scores=True)
+        tokens = tokens_of(found)
+        assert len({sum(t > 0 for t in row) for row in tokens}) > 2  # lengths of all kinds
+        expected = [score_of(*pair) for pair in zip(table, tokens, strict=True)]
+        np.testing.assert_allclose(numpy(found.scores)[:, 0], expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("forbidden", [PADDING_ID, UNKNOWN_ID, START_ID])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_some_tokens_are_never_chosen(forbidden, dtype):
-    logits = np.zeros((1, VOCAB_SIZE), "float32")
-    logits[0, [forbidden, LETTERS["x"]]] = [6e4, 1.0]
-
-    def propose(last, position, state):
-        return ops.cast(ops.convert_to_tensor(logits), dtype), state
-
-    found = greedy_search(propose, ops.zeros((1,)), 1, 2)
-    assert ops.convert_to_numpy(found).tolist() == [ids_of("xx")]
+def draw(logits, randoms, **options):
+    """The word that each random number draws from one distribution, and all scores."""
+    logits = np.tile(np.float32(logits), (len(randoms), 1))
+    randoms = ops.convert_to_tensor(np.float32(randoms)[:, None])
+    options = SearchOptions(**{"temperature": 1.0, **options})
+    rules = rules_of(*[1] * len(randoms))
+    found = sample(lambda *args: (logits, *args[2:]), (), rules, (), randoms, options)
+    return ops.convert_to_numpy(found.tokens).ravel(), numpy(found.scores).ravel()
 
 
-def test_it_stops_as_soon_as_every_sequence_has_ended():
-    calls = ops.zeros((2,), dtype="int32")
-    spell, (script, _) = speller(["ab", "abcd"], length=12)
-    limits = []
+class TestSampling:
+    # Words 4 to 7; what is forbidden does not count, however probable.
+    HALVES = (9, 9, 9, -99, *np.log([0.125, 0.5, 0.25, 0.125]))
 
-    def counted(last, position, state):
-        script, calls = state
-        limits.append(position)
-        return spell(last, position, (script, calls))
+    def test_a_random_number_draws_the_word_whose_share_it_falls_into(self):
+        words, _ = draw(self.HALVES, [0, 0.49, 0.51, 0.74, 0.76, 0.87, 0.88, ALMOST_ONE])
+        assert words.tolist() == [5, 5, 6, 6, 4, 4, 7, 7]
 
-    greedy_search(counted, (script, calls), 2, 12)
-    assert len(limits) <= 5  # eager backends call it once a token, compiled ones once
+    @pytest.mark.parametrize("temperature", (0.5, 1.0, 3.0))
+    def test_words_are_as_frequent_as_the_softmax_says(self, temperature):
+        logits, n = [9, 9, 9, *normal(6)], 1000
+        words, scores = draw(logits, (np.arange(n) + 0.5) / n, temperature=temperature)
+        odds = np.exp(np.float64(logits[3:]) / temperature)
+        frequencies = np.bincount(words, minlength=9)[3:] / n
+        np.testing.assert_allclose(frequencies, odds / odds.sum(), atol=1.5 / n)
+        raw = np.float64(logits) - np.log(np.exp(np.float64(logits)).sum())
+        np.testing.assert_allclose(scores, raw[words], atol=1e-5)  # whatever the temperature
+
+    @pytest.mark.parametrize(
+        ("options", "frequencies"),
+        (
+            ({"top_k": 2}, {5: 2 / 3, 6: 1 / 3}),
+            ({"top_k": 99}, {5: 1 / 2, 6: 1 / 4, 4: 1 / 8, 7: 1 / 8}),
+            ({"top_p": 0.01}, {5: 1}),
+            ({"top_p": 0.45}, {5: 1}),
+            ({"top_p": 0.7}, {5: 2 / 3, 6: 1 / 3}),
+            ({"top_p": 0.8}, {5: 4 / 7, 6: 2 / 7, 4: 1 / 7}),
+            ({"top_p": 0.9}, {5: 1 / 2, 6: 1 / 4, 4: 1 / 8, 7: 1 / 8}),
+            # Of the best three, the first two have six sevenths.
+            ({"top_k": 3, "top_p": 0.85}, {5: 2 / 3, 6: 1 / 3}),
+            ({"top_k": 3, "top_p": 0.87}, {5: 4 / 7, 6: 2 / 7, 4: 1 / 7}),
+            # The odds are 4 : 2 : 1 : 1 to the power of two: 16 / 22 for the first.
+            ({"temperature": 0.5, "top_p": 0.7}, {5: 1}),
+            ({"temperature": 0.5, "top_p": 0.75}, {5: 4 / 5, 6: 1 / 5}),
+        ),
+        ids=str,
+    )
+    def test_only_the_best_words_are_drawn_in_their_proportion(self, options, frequencies):
+        words, _ = draw(self.HALVES, (np.arange(400) + 0.5) / 400, **options)
+        found = {int(word): np.mean(words == word) for word in np.unique(words)}
+        assert found == pytest.approx(frequencies, abs=1.5 / 400)
+
+    def test_rounding_draws_no_forbidden_word(self):
+        """XLA adds in an order of its own."""
+        logits = normal(1000)
+        logits[500:700] = -np.inf
+        words, _ = draw(logits, np.full(50, ALMOST_ONE))
+        assert set(words) == {np.argmin(np.where(np.isinf(logits), 9, logits)[3:]) + 3}
+
+    def test_the_best_word_alone_is_the_greedy_search(self):
+        table, options = 2 * normal(20, 8, 8), SearchOptions(temperature=2.0, top_k=1)
+        randoms = np.random.default_rng(0).random((20, 6)).astype("float32")
+        rules = rules_of(*[6] * 20)
+        found = sample(markov, table, rules, (), randoms, options)
+        greedy = greedy_search(markov, table, rules, with_scores=True)
+        assert tokens_of(found) == tokens_of(greedy)
+        np.testing.assert_allclose(numpy(found.scores), numpy(greedy.scores), rtol=1e-6)
+
+    def test_each_position_has_a_random_number_of_its_own(self):
+        randoms = np.float32([[0.1, 0.6, 0.8, 0.95], [0.95, 0.1, 0.1, 0.6]])
+        logits = np.tile(np.float32(self.HALVES), (2, 1))
+        options, rules = SearchOptions(temperature=1.0), rules_of(4, 3)
+        found = sample(lambda *args: (logits, *args[2:]), (), rules, (), randoms, options)
+        assert tokens_of(found) == [[5, 6, 4, 7], [7, 5, 5, 0]]
+
+
+def test_rows_next_to_each_other_become_one_sentence_best_first():
+    tokens = np.arange(12, dtype="int32").reshape(6, 1, 2)
+    scores = np.float32([-3, -1, -2, -5, -4, -6])[:, None]
+    found = Found(*map(ops.convert_to_tensor, (tokens, scores, 100 + tokens)), log="log")
+    found = found.of_sentences(3)
+    assert numpy(found.scores).tolist() == [[-1, -2, -3], [-4, -5, -6]]
+    expected = [[[2, 3], [4, 5], [0, 1]], [[8, 9], [6, 7], [10, 11]]]
+    assert ops.convert_to_numpy(found.tokens).tolist() == expected
+    assert (ops.convert_to_numpy(found.rows) - 100).tolist() == expected
+    assert found.log == "log"
+
+
+@pytest.mark.parametrize("drawn", (False, True), ids=("greedy", "sample"))
+def test_a_sentence_has_the_same_result_alone_and_among_others_and_in_more_room(drawn):
+    table = 2 * normal(9, 8, 8)
+    randoms = np.random.default_rng(0).random((9, 9)).astype("float32")
+    longest = [5, 1, 4, 6, 2, 6, 6, 3, 6]
+
+    def search(rows, room):
+        rules = rules_of(*[longest[i] for i in rows], room=room)
+        if not drawn:
+            return greedy_search(markov, table[rows], rules, with_scores=True)
+        options = SearchOptions(temperature=1.5)
+        return sample(markov, table[rows], rules, (), randoms[rows, :room], options)
+
+    among = search(range(9), 6)
+    for rows, room in (([0], 5), ([3], 9), ([8, 5, 2], 7)):
+        found = search(rows, room)
+        expected = np.pad(np.array(tokens_of(among))[rows], ((0, 0), (0, 3)))[:, :room]
+        assert tokens_of(found) == expected.tolist()
+        np.testing.assert_allclose(numpy(found.scores), numpy(among.scores)[rows], rtol=1e-6)

@@ -134,7 +134,7 @@ def _draw(logits, random, options):
     words = logits.shape[-1]
     width = min(options.top_k or words, words)
     values, ids = ops.top_k(logits / options.temperature, width)
-    probabilities = ops.softmax(values)
+    probabilities = ops.exp(values - ops.logsumexp(values, axis=1, keepdims=True))
     before = ops.cumsum(probabilities, axis=1) - probabilities
     kept = ops.where(before < options.top_p, probabilities, 0.0)
     sums = ops.cumsum(kept, axis=1)

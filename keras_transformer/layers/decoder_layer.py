@@ -52,13 +52,13 @@ class DecoderLayer(TransformerBlock):
         self.built = True
 
     def build_graph(self, sequence_length):
-        """A functional model of this layer's parts, for `summary()`.
+        """A functional model of this layer's parts, with its weights, for `summary()`.
 
         Args:
             sequence_length: T = S, the length of both inputs.
 
         Returns:
-            A `keras.Model` from two times (B, T, D) to (B, T, D) that shares this layer's weights.
+            A `keras.Model` from two times (B, T, D) to (B, T, D).
         """
         x = keras.Input((sequence_length, self.d_model), name="x")
         encoder_output = keras.Input((sequence_length, self.d_model), name="encoder_output")
@@ -85,11 +85,7 @@ class DecoderLayer(TransformerBlock):
         return self.add_norm_3(x, self.feed_forward(self.add_norm_3.before(x)))
 
     def start(self, encoder_output, length):
-        """What decoding step by step begins with.
-
-        Args:
-            encoder_output: (B, S, D).
-            length: L, the number of steps to make room for.
+        """What decoding step by step begins with, for L = length steps.
 
         Returns:
             The empty cache of this layer's keys (B, N, L, d_k) and values (B, N, L, d_v), and the
@@ -103,7 +99,7 @@ class DecoderLayer(TransformerBlock):
         """Decodes one position, as `call` does, with the keys and values of those before.
 
         Args:
-            x: the vectors at this position, (B, 1, D).
+            x: (B, 1, D).
             position: int32 scalar, 0 at first.
             cache: what the step before returned, or `start`.
             memory: what `start` returned.

@@ -114,15 +114,16 @@ def _report(run):
     return scores
 
 
-def evaluate_run(folder):
+def evaluate_run(folder, **options):
     """Translates the test part of a run and compares with the references.
 
     Args:
         folder: path of the run's folder.
+        **options: see `SearchOptions`; by default the search is greedy.
 
     Returns:
         The `Scores`, and the list of translations.
     """
     sources, references = zip(*RunFolder(folder).read_test(), strict=True)
-    translations = Translate.from_run(folder)(list(sources))
+    translations = Translate.from_run(folder)(list(sources), **options)
     return score(translations, references), translations

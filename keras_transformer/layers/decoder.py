@@ -77,8 +77,7 @@ class Decoder(TransformerStack):
         Args:
             x: the vectors at this position, (B, 1, D).
             position: int32 scalar, 0 at first.
-            cache: what the step before returned, or `start`.
-            memory: what `start` returned.
+            cache, memory: what `start` returned, and the cache of the step before.
             self_attention_mask: boolean, (B, 1, L), open for this position and those before.
             cross_attention_mask: boolean, broadcastable to (B, 1, S); True = may attend.
 

@@ -101,17 +101,15 @@ class DecoderLayer(TransformerBlock):
         Args:
             x: (B, 1, D).
             position: int32 scalar, 0 at first.
-            cache: what the step before returned, or `start`.
-            memory: what `start` returned.
+            cache, memory: what `start` returned, and the cache of the step before.
             self_attention_mask: boolean, (B, 1, L), open for this position and those before.
-            cross_attention_mask: boolean, broadcastable to (B, 1, S); True = may attend.
+            cross_attention_mask: see `call`, (B, 1, S).
 
         Returns:
             (B, 1, D), and the next cache.
         """
         y = self.add_norm_1.before(x)
-        new = self.self_attention.project(y, y)
-        at = (0, 0, position, 0)
+        new, at = self.self_attention.project(y, y), (0, 0, position, 0)
         cache = tuple(ops.slice_update(old, at, one) for old, one in zip(cache, new, strict=True))
         x = self.add_norm_1(x, self.self_attention.attend(y, *cache, self_attention_mask))
         y = self.add_norm_2.before(x)

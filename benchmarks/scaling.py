@@ -73,7 +73,7 @@ def print_lengths(costs):
     for length, seconds in costs[WITH].items():
         other = costs[WITHOUT][length]
         print(f"| {length} | {1e3 * seconds:.2f} | {1e3 * other:.2f} | {other / seconds:.1f} |")
-    print(f"\nProcessor time of a sentence, {BATCH} sentences at once, the same length for all.")
+    print(f"\nProcessor time of a sentence, {BATCH} sentences at once, all of one length, XLA.")
 
 
 def print_sentences(costs):
@@ -103,7 +103,7 @@ def draw(length_costs, sentence_costs, path):
     right.set_xlabel("number of sentences")
     right.set_xticks(numbers, [f"{n:,}" for n in numbers], minor=False)
     right.set_xticks([], minor=True)
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, 1.2 * max(costs))
     for axes in (left, right):
         axes.set_ylabel("processor time of a sentence (ms)")
         axes.grid(alpha=0.3)
@@ -118,7 +118,7 @@ def main():
     sentence_costs = time_sentences(arguments.sentences, arguments.rounds)
     print_sentences(sentence_costs)
     print(f"{processor_name()}, one core, {named('', 'keras', 'tensorflow').strip()}, medians of")
-    print(f"{arguments.rounds} turns; the {MODEL} model of benchmarks/decoding.py, float32, XLA.")
+    print(f"{arguments.rounds} turns; the {MODEL} model of benchmarks/decoding.py, float32.")
     draw(length_costs, sentence_costs, arguments.picture)
 
 

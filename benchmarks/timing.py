@@ -68,7 +68,11 @@ class Spread:
 
     def __init__(self, values):
         self.median = statistics.median(values)
-        quartiles = statistics.quantiles(values) if len(values) > 1 else [self.median] * 3
+        quartiles = (
+            statistics.quantiles(values, method="inclusive")
+            if len(values) > 1
+            else [self.median] * 3
+        )
         self.relative = (quartiles[2] - quartiles[0]) / 2 / self.median
 
 

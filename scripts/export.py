@@ -25,7 +25,8 @@ def export(arguments, folder):
         from keras_transformer.inference.translate import Translate
 
         translate = Translate.from_run(arguments.run)
-        export_saved_model(translate, folder, arguments.overwrite, beam_size=arguments.beam or 1)
+        options = {} if arguments.beam is None else {"beam_size": arguments.beam}
+        export_saved_model(translate, folder, arguments.overwrite, **options)
     else:
         from keras_transformer.export.ctranslate2 import export_ctranslate2
         from keras_transformer.run_folder import RunFolder
@@ -39,7 +40,7 @@ def main():
     arguments = parser.parse_args()
     if arguments.to == "saved_model" and arguments.quantization:
         parser.error("--quantization is for ctranslate2")
-    if arguments.to == "ctranslate2" and arguments.beam:
+    if arguments.to == "ctranslate2" and arguments.beam is not None:
         parser.error("--beam is for saved_model: CTranslate2 is told when it translates")
     folder = Path(arguments.output or Path(arguments.run, "exported", KINDS[arguments.to]))
     try:

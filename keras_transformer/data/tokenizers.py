@@ -2,6 +2,7 @@
 
 import collections
 import os
+import re
 
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
@@ -16,6 +17,8 @@ _TOKEN = Regex(rf"{_SPACE}?\w+(?:['’]\w+)*|{_SPACE}?[^\w\s{_SPACE}]")
 _PRE_TOKENIZER = pre_tokenizers.Sequence(
     [pre_tokenizers.Metaspace(_SPACE), pre_tokenizers.Split(_TOKEN, "isolated")]
 )
+
+_REST = re.compile(r"[\w\u0300-\u036f]*")  # letters and accents that were dropped after the others
 
 
 class WordTokenizer:
@@ -124,7 +127,12 @@ class WordTokenizer:
     def words(self, sentence):
         """The text of each token of a sentence, known or not, as it stands there."""
         offsets = self._tokenizer.encode(sentence).offsets
-        return [sentence[start:end].strip() for start, end in offsets]
+        next_starts = [*(start for start, _ in offsets[1:]), len(sentence)]
+        words = []
+        for (start, end), next_start in zip(offsets, next_starts, strict=False):
+            end = _REST.match(sentence, end, max(end, next_start)).end()
+            words.append(sentence[start:end].strip())
+        return words
 
     def tokens(self, ids):
         """The tokens of some ids, special ones included; ▁ stands for the space before a word."""

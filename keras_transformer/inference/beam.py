@@ -123,7 +123,8 @@ def _extend(beam, position, places, last, sums, greedy, longest, alpha):
     full = ops.expand_dims(position + 1 >= longest, 1)
     ends = ops.logical_or(last == END_ID, full)
     scores = ops.where(ends, sums / _penalty(position + 1, alpha), _IMPOSSIBLE)
-    was_ended = _pick(beam.ended, places)
+    # A place for which nothing is left holds the copy of an ended one, which must not count.
+    was_ended = ops.logical_and(_pick(beam.ended, places), sums > _IMPOSSIBLE)
     at = (0, 0, position)
     extended = _Beam(
         ops.slice_update(_pick(beam.tokens, places), at, ops.expand_dims(last, 2)),

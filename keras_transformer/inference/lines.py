@@ -1,6 +1,7 @@
 """Sentences from files and terminals, and how far their translation is."""
 
 import contextlib
+import os
 import sys
 
 import keras
@@ -21,9 +22,7 @@ def read_lines(path=None, prompt=""):
         ValueError: if it is not UTF-8.
     """
     if path is None and sys.stdin.isatty():
-        with contextlib.suppress(EOFError):  # Ctrl-D
-            while True:
-                yield input(prompt)
+        yield from _ask(prompt)
         return
     with contextlib.ExitStack() as stack:
         lines = sys.stdin
@@ -31,6 +30,16 @@ def read_lines(path=None, prompt=""):
             lines = stack.enter_context(open(path, encoding="utf-8-sig", newline="\n"))
         for line in lines:
             yield line.removesuffix("\n").removesuffix("\r")
+
+
+def _ask(prompt):
+    # What is redirected to a file shall hold nothing but what is printed.
+    screen = sys.stdout if sys.stdout.isatty() else sys.stderr
+    with contextlib.suppress(EOFError):  # Ctrl-D
+        while True:
+            with contextlib.redirect_stdout(screen):
+                line = input(prompt)
+            yield line
 
 
 def progress(results, path=None):
@@ -43,8 +52,9 @@ def progress(results, path=None):
     Yields:
         The results.
     """
-    # On a terminal where the results are printed, they show it.
-    if path is None or sys.stdout.isatty() or not sys.stderr.isatty():
+    # On a terminal where the results are printed, they show it. A pipe can be read but once.
+    shows = sys.stderr.isatty() and not sys.stdout.isatty()
+    if path is None or not shows or not os.path.isfile(path):
         yield from results
         return
     with open(path, "rb") as file:

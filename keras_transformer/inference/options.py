@@ -55,9 +55,11 @@ class SearchOptions:
         check_sizes(beam_size=self.beam_size, n_best=self.n_best)
         for name in _NOT_NEGATIVE:
             value = getattr(self, name)
-            kind = (int,) if name in _INTEGERS else (int, float)
+            kind, its_name = (int, "an int") if name in _INTEGERS else ((int, float), "a number")
             if not isinstance(value, kind) or isinstance(value, bool) or not 0 <= value < 1e9:
-                raise ValueError(f"`{name}` must not be negative. Received: {name}={value!r}")
+                raise ValueError(
+                    f"`{name}` must be {its_name} from 0 to 1e9. Received: {name}={value!r}"
+                )
         if not isinstance(self.top_p, (int, float)) or not 0 < self.top_p <= 1:
             raise ValueError(f"`top_p` must be in (0, 1]. Received: top_p={self.top_p!r}")
         if self.max_length_ratio < self.min_length_ratio:

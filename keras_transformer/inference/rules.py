@@ -56,59 +56,62 @@ class Rules(NamedTuple):
         """int32 (R,), the number of tokens that each row may have, its end included."""
         return ops.sum(ops.cast(self.plan != OVER, "int32"), axis=1)
 
-    def apply(self, logits, tokens, position):
+    def apply(self, logits, tokens, position, words_axis=1):
         """Makes the forbidden tokens impossible.
 
         Args:
-            logits: float32 (R, V).
+            logits: float32 (R, V), or (V, R) if `words_axis` is 0.
             tokens: int32 (R, L), those found so far, then padding.
             position: int32 scalar, their number.
+            words_axis: the axis of the words.
 
         Returns:
             The logits with -inf for each token that may not be chosen.
         """
-        here = ops.take(self.plan, position, axis=1)
-        # With the words first: see `_argmax`, which turns them round again at no cost. The special
-        # tokens are the first ones: changing their rows in place beats a mask over all words.
-        words_first = ops.transpose(logits)
-        ids = ops.expand_dims(ops.arange(logits.shape[-1], dtype="int32"), 1)
-        special = ids[: END_ID + 1]
+        ids = ops.arange(logits.shape[words_axis], dtype="int32")
+        ids = ops.expand_dims(ids, 1 - words_axis)
+        here = ops.expand_dims(ops.take(self.plan, position, axis=1), words_axis)
+        # The special tokens are the first ones: changing their logits in place beats a mask over
+        # all words.
+        first = tuple(slice(END_ID + 1 if axis == words_axis else None) for axis in (0, 1))
+        special = ids[first]
         allowed = ops.logical_and(special == END_ID, here != GO_ON)
         if self.allow_unknown:
             allowed = ops.logical_or(allowed, special == UNKNOWN_ID)
-        free = ops.where(allowed, words_first[: END_ID + 1], -math.inf)
-        free = ops.slice_update(words_first, (0, 0), free)
+        free = ops.where(allowed, logits[first], -math.inf)
+        free = ops.slice_update(logits, (0, 0), free)
         if self.no_repeat_ngram_size:
-            free = _without_repetitions(free, tokens, position, self.no_repeat_ngram_size)
+            row, token = _repetitions(tokens, position, self.no_repeat_ngram_size)
+            where = ops.stack([row, token] if words_axis == 1 else [token, row], axis=1)
+            impossible = ops.full((ops.shape(row)[0],), -math.inf, dtype=logits.dtype)
+            free = ops.scatter_update(free, where, impossible)
         if self.with_forced:
-            only = ops.where(ids == here, words_first, -math.inf)
+            only = ops.where(ids == here, logits, -math.inf)
             free = ops.where(here > FREE, only, free)
-        return ops.transpose(free)
+        return free
 
 
-def _without_repetitions(logits, tokens, position, size):
-    """Forbids each token that would end a sequence of `size` tokens for the second time.
+def _repetitions(tokens, position, size):
+    """The tokens that would end a sequence of `size` tokens for the second time.
 
     Args:
-        logits: float32 (V, R).
         tokens: int32 (R, L).
         position: int32 scalar.
         size: number of tokens.
 
     Returns:
-        (V, R).
+        Their rows and ids, int32 vectors of one length. The padding, which is forbidden anyway,
+        stands for "no token".
     """
     rows, length = ops.shape(tokens)
-    tokens = ops.pad(tokens, ((0, 0), (0, size - 1)))  # so that one begins at every position
+    starts = ops.arange(length - size + 1)
     # A start is a match if the tokens from there are the last ones, and one follows them.
-    match = ops.expand_dims(ops.arange(length) + size - 1 < position, 0)
-    match = ops.broadcast_to(match, (rows, length))
+    match = ops.logical_and(position >= size - 1, starts + size - 1 < position)
+    match = ops.broadcast_to(ops.expand_dims(match, 0), (rows, length - size + 1))
     for k in range(size - 1):
         last = ops.take(tokens, ops.maximum(position - size + 1 + k, 0), axis=1)
-        match = ops.logical_and(match, tokens[:, k : length + k] == ops.expand_dims(last, 1))
-    # The padding, which is forbidden already, stands for "no token".
+        then = tokens[:, k : length - size + 1 + k]
+        match = ops.logical_and(match, then == ops.expand_dims(last, 1))
     forbidden = ops.where(match, tokens[:, size - 1 :], PADDING_ID)
     row = ops.broadcast_to(ops.expand_dims(ops.arange(rows), 1), ops.shape(forbidden))
-    indices = ops.reshape(ops.stack([forbidden, row], axis=-1), (-1, 2))
-    impossible = ops.full((ops.shape(indices)[0],), -math.inf, dtype=logits.dtype)
-    return ops.scatter_update(logits, indices, impossible)
+    return ops.reshape(row, (-1,)), ops.reshape(forbidden, (-1,))

@@ -57,7 +57,14 @@ def greedy_search(tokens_to_logits, state, rules, log=(), with_scores=False):
     Returns:
         `Found` with n = 1, K = 1; scores of 0 unless asked for.
     """
-    return _one_by_one(tokens_to_logits, state, rules, log, with_scores, _argmax)
+
+    def choose(logits, tokens, position):
+        # With the words first: on a processor XLA then turns the product that the logits come from
+        # round as well, which makes a step some 15% faster.
+        logits = ops.transpose(logits)
+        return _argmax(rules.apply(logits, tokens, position, words_axis=0))
+
+    return _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose)
 
 
 def sample(tokens_to_logits, state, rules, log, randoms, options):
@@ -75,10 +82,11 @@ def sample(tokens_to_logits, state, rules, log, randoms, options):
         `Found` with n = 1, K = 1, with scores: the log probabilities without the temperature.
     """
 
-    def draw(logits, position):
+    def choose(logits, tokens, position):
+        logits = rules.apply(logits, tokens, position)
         return _draw(logits, ops.take(randoms, position, axis=1), options)
 
-    return _one_by_one(tokens_to_logits, state, rules, log, True, draw)
+    return _one_by_one(tokens_to_logits, state, rules, log, True, choose)
 
 
 def _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose):
@@ -90,7 +98,7 @@ def _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose):
     def go_on(position, last, ended, tokens, scores, state, log):
         logits, state, log = tokens_to_logits(last, position, state, log)
         logits = ops.cast(logits, "float32")
-        last = choose(rules.apply(logits, tokens, position), position)
+        last = choose(logits, tokens, position)
         if with_scores:
             scores = scores + ops.where(ended, 0.0, _log_probability(logits, last))
         last = ops.where(ended, PADDING_ID, last)
@@ -113,11 +121,9 @@ def _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose):
     return Found(ops.expand_dims(tokens, 1), ops.expand_dims(scores, 1), row, log)
 
 
-def _argmax(logits, position):
-    """The best token of each row, int32 (R,); of equal ones the first."""
-    # Over the first axis: on a processor XLA then turns the product before it round as well, which
-    # makes a step some 15% faster, and two plain reductions are faster than its argmax.
-    logits = ops.transpose(logits)
+def _argmax(logits):
+    """The best token of each row, (V, R) -> int32 (R,); of equal ones the first."""
+    # Two plain reductions, which XLA computes faster than its argmax.
     words = ops.shape(logits)[0]
     ids = ops.expand_dims(ops.arange(words, dtype="int32"), 1)
     is_best = logits == ops.max(logits, axis=0, keepdims=True)

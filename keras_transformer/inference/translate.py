@@ -1,5 +1,6 @@
 """Translating sentences."""
 
+import dataclasses
 import itertools
 import math
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ import keras
 import numpy as np
 
 from keras_transformer.backend import backend_module
+from keras_transformer.checks import check_sizes
 from keras_transformer.config import MAX_SOURCE_TOKENS
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import encode_source
@@ -65,7 +67,7 @@ class Translate:
             TensorFlow.
 
     Raises:
-        ValueError: if a vocabulary is not the model's.
+        ValueError: if a vocabulary is not the model's, or `batch_tokens` is not positive.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Translate:
                 f"{model.enc_vocab_size} source and {model.dec_vocab_size} target words. "
                 f"Received: tokenizers of {vocabularies[0]} and {vocabularies[1]} words"
             )
+        check_sizes(batch_tokens=batch_tokens)
         self.model = model
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
@@ -152,7 +155,7 @@ class Translate:
         _check_texts(prefixes, "a list of prefixes", len(sentences))
         options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
         wanted = _Wanted(return_attention, replace_unknown)
-        found = [[self._nothing()]] * len(sentences)
+        found = [[self._nothing()] for _ in sentences]
         for batch, length in self._batches(self._requests(sentences, prefixes, options), options):
             result = self._search(batch, length, options, wanted)
             for i, request in enumerate(batch):
@@ -170,6 +173,7 @@ class Translate:
         Yields:
             For each sentence, in their order, what `hypotheses` returns for it.
         """
+        check_sizes(window=window)
         sentences = iter(sentences)
         while some := list(itertools.islice(sentences, window)):
             yield from self.hypotheses(some, **arguments)
@@ -226,6 +230,8 @@ class Translate:
         return self._compiled(options, with_forced, any(wanted))(inputs)
 
     def _compiled(self, options, with_forced, with_attention):
+        # These are in the plan and the random numbers: what is compiled is the same.
+        options = dataclasses.replace(options, seed=0, min_length_ratio=0.0, max_length_ratio=0.0)
         key = (options, with_forced, with_attention)
         if key not in self._searches:
             search = ModelSearch(self.model, options, with_forced, True, with_attention)
@@ -265,8 +271,8 @@ class Translate:
         return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
 
     def _nothing(self):
-        end = [SPECIAL_TOKENS[END_ID]]
-        return Hypothesis("", 0.0, end, end)
+        end = SPECIAL_TOKENS[END_ID]
+        return Hypothesis("", 0.0, [end], [end])
 
 
 class _Wanted(NamedTuple):

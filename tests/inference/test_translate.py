@@ -2,49 +2,53 @@
 
 import copy
 
-import numpy as np
 import pytest
-from keras import ops
-from tiny import make_batches, make_dataset, make_model, make_trainer
+from tiny import make_dataset, make_model
+from translating import (
+    make_translate,
+    shared_translate,
+    trained,
+    translate_plainly,
+    write_run,
+)
 
-from keras_transformer import RunConfig, RunFolder, TransformerModel, Translate
-from keras_transformer.data.tokenizers import encode_source
-from keras_transformer.special_tokens import END_ID, START_ID
+from keras_transformer import Translate
+
+# Each kind of search with all that may differ from sentence to sentence.
+KINDS = {
+    "greedy": {},
+    "beam": {"beam_size": 3, "n_best": 2},
+    "sampling": {"temperature": 1.0, "n_best": 2},
+    "rules": {"no_repeat_ngram_size": 2, "min_length_ratio": 1.5, "max_length_ratio": 1.7},
+}
+SENTENCES = ["five", "one two", "three one two", "four four", "one two three four five " * 2]
+SHORT = SENTENCES[:4]  # of one bucket
+PREFIXES = ["", "drei", "sieben acht", "fünf", "zwei eins"]
 
 
 @pytest.fixture(scope="module")
 def dataset():
-    return make_dataset()
+    return trained()[0]
 
 
 @pytest.fixture(scope="module")
-def model(dataset, tmp_path_factory):
-    """A model that has learned something: an untrained one says the same of everything."""
-    trainer = make_trainer(dataset, tmp_path_factory.mktemp("run"), rate=0.0)
-    trainer.train(*make_batches(dataset), 8)
-    return trainer.model
+def model():
+    return trained()[1]
 
 
 @pytest.fixture(scope="module")
-def translate(model, dataset):
-    return Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
+def translate():
+    return shared_translate()
 
 
-def translate_plainly(model, dataset, sentence):
-    """Greedy search as one would write it first: the whole model again for each word."""
-    source = np.array([encode_source(dataset.source_tokenizer, sentence)], "int32")
-    target = [START_ID]
-    while target[-1] != END_ID and len(target) < 20:
-        logits = ops.convert_to_numpy(model((source, np.array([target], "int32"))))[0, -1]
-        logits[:END_ID] = -np.inf
-        target.append(int(logits.argmax()))
-    return dataset.target_tokenizer.decode(target)
+@pytest.fixture(scope="module")
+def sources(dataset):
+    return [source for source, _ in dataset.test]
 
 
-def test_it_is_greedy_search_over_the_model(model, dataset, translate):
-    sources = [source for source, _ in dataset.test]
+def test_it_is_greedy_search_over_the_model(model, dataset, sources, translate):
     assert len(set(translate(sources))) > 5
-    assert translate(sources) == [translate_plainly(model, dataset, x) for x in sources]
+    assert translate(sources) == translate_plainly(model, dataset, sources)
 
 
 def test_one_in_one_out_many_in_many_out(translate):
@@ -52,27 +56,42 @@ def test_one_in_one_out_many_in_many_out(translate):
     assert isinstance(alone, str) and alone
     assert translate(["two three"]) == [alone]
     assert translate(("two three", "one")) == [alone, translate("one")]
-    assert translate([]) == []
+    assert translate([]) == translate(()) == []
+    assert translate.hypotheses([]) == []
 
 
-def test_neighbours_change_nothing(translate, dataset):
-    sources = [source for source, _ in dataset.test[:5]]
-    alone = [translate(source) for source in sources]
-    assert translate(sources) == alone
-    assert translate(sources[::-1]) == alone[::-1]
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("prefixes", ([""] * 5, PREFIXES), ids=("free", "prefixes"))
+def test_neighbours_and_their_order_change_nothing(translate, options, prefixes):
+    among = translate.hypotheses(SENTENCES, prefixes, **options)
+    backwards = translate.hypotheses(SENTENCES[::-1], prefixes[::-1], **options)[::-1]
+    few = make_translate(batch_tokens=24).hypotheses(SENTENCES, prefixes, **options)
+    alone = [
+        translate.hypotheses(sentence, prefix, **options)[0]
+        for sentence, prefix in zip(SHORT, prefixes, strict=False)
+    ]
+    for other in (backwards, few, alone):
+        for found, expected in zip(other, among, strict=other is not alone):
+            assert [x.tokens for x in found] == [x.tokens for x in expected]
+            assert [x.text for x in found] == [x.text for x in expected]
+            assert [x.score for x in found] == pytest.approx([x.score for x in expected], abs=1e-4)
 
 
 def test_the_input_is_not_changed(translate):
-    sentences = ["  Two   three ", "", "one"]
-    before = copy.deepcopy(sentences)
-    translate(sentences)
-    assert sentences == before
+    sentences, prefixes = ["  Two   three ", "", "one"], ["", "eins", " drei "]
+    before = copy.deepcopy([sentences, prefixes])
+    translate(sentences, prefixes)
+    assert [sentences, prefixes] == before
 
 
 @pytest.mark.parametrize("empty", ["", " ", "\n\t"])
 def test_nothing_is_translated_to_nothing(translate, empty):
     assert translate(empty) == ""
-    assert translate(["one", empty])[1] == ""
+    assert translate(["one", empty]) == [translate("one"), ""]
+    first, second = translate.hypotheses([empty, empty], beam_size=2, n_best=2)
+    assert first == second == [("", 0.0, ["[END]"], ["[END]"], None)]
+    first[0].tokens.append("changed by the user")
+    assert second[0].tokens == second[0].source_tokens == ["[END]"]
 
 
 @pytest.mark.parametrize("sentence", ["seven", "one 🙂 two", "[END] one", "ONE", "x" * 5000, "¿?"])
@@ -83,18 +102,104 @@ def test_unknown_words_and_signs_are_translated_somehow(translate, sentence):
 
 
 def test_a_very_long_sentence_is_refused(translate):
-    with pytest.raises(ValueError, match=r"Sentence 2 is too long: split it.*10,000 tokens"):
-        translate(["one", "one " * 10_000])
+    message = r"Sentence 2 is too long: split it.* at most 1024 tokens\. Received: 1,025 tokens$"
+    with pytest.raises(ValueError, match=message):
+        translate(["one", "one " * 1025])
+
+
+def test_the_longest_sentence_is_translated(translate):
+    assert 0 < len(translate("one " * 1024, max_length_ratio=0).split()) <= 8
 
 
 def test_a_sentence_longer_than_any_seen_is_translated(translate):
-    assert translate("one two three four five " * 6)
+    assert translate("one two three four five " * 2)
 
 
-@pytest.mark.parametrize("other", [None, 5, b"one", ["one", 2], {"one": 1}])
+@pytest.mark.parametrize("other", [None, 5, b"one", ["one", 2], {"one": 1}, iter(["one"])])
 def test_anything_but_sentences_is_refused(translate, other):
-    with pytest.raises(TypeError, match="Give a sentence or a list of sentences"):
-        translate(other)
+    for method in (translate, translate.hypotheses):
+        with pytest.raises(TypeError, match="Give a text or a list of sentences"):
+            method(other)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"beam_size": 0}, ValueError, "`beam_size` must be a positive int"),
+        ({"n_best": 2}, ValueError, "`n_best` must be at most `beam_size`"),
+        ({"beam_size": 2, "n_best": 3}, ValueError, "Received: n_best=3, beam_size=2"),
+        ({"temperature": -1.0}, ValueError, "Received: temperature=-1.0"),
+        ({"temperature": 1.0, "beam_size": 2}, ValueError, "Sampling has no beam"),
+        ({"top_k": 3}, ValueError, "give a `temperature`"),
+        ({"temperature": 1.0, "top_p": 0}, ValueError, r"`top_p` must be in \(0, 1\]"),
+        ({"max_length_ratio": 1, "min_length_ratio": 2}, ValueError, "at least `min_length_ratio`"),
+        ({"beam": 3}, TypeError, "unexpected keyword argument 'beam'"),
+    ],
+)
+def test_impossible_options_are_refused(translate, options, error, message):
+    ways = (
+        translate,
+        translate.hypotheses,
+        lambda *x, **options: next(translate.stream(*x, **options)),
+    )
+    for way in ways:
+        for sentences in ("one", [], ["one"]):
+            if sentences or way is not ways[2]:  # a stream of nothing asks for nothing
+                with pytest.raises(error, match=message):
+                    way(sentences, **options)
+
+
+# Prefixes
+
+
+@pytest.mark.parametrize("options", [KINDS["greedy"], KINDS["beam"]], ids=["greedy", "beam"])
+def test_a_translation_begins_with_its_prefix(translate, dataset, options):
+    found = translate.hypotheses(SENTENCES, PREFIXES, **options)
+    for hypotheses, prefix in zip(found, PREFIXES, strict=True):
+        assert len(hypotheses) == options.get("n_best", 1)
+        for hypothesis in hypotheses:
+            assert f"{hypothesis.text} ".startswith(f"{prefix} ".lstrip())
+            ids = dataset.target_tokenizer.encode(prefix)
+            assert hypothesis.tokens[: len(ids)] == dataset.target_tokenizer.tokens(ids)
+    assert [x.text for x in found[0]] == [
+        x.text for x in translate.hypotheses(SENTENCES, **options)[0]
+    ]
+
+
+def test_after_the_prefix_it_goes_on_greedily(translate, model, dataset):
+    prefixes = ["", "eins", "drei", "fünf fünf", "zwei"]
+    sentences = [*SHORT, "two five"]
+    expected = translate_plainly(model, dataset, sentences, prefixes)
+    assert translate(sentences, prefixes) == expected
+    assert expected != translate(sentences)
+    assert translate(sentences[1], "eins") == expected[1]
+
+
+def test_a_prefix_must_be_shorter_than_its_translation_may_be(translate):
+    prefix = " ".join(["eins"] * 9)  # of one word there may be 2 * 1 + 8 tokens
+    assert translate("one", prefix).startswith(prefix)
+    message = r"Prefix 2 is too long: .* may have 10 tokens\. Received: 10 tokens"
+    with pytest.raises(ValueError, match=message):
+        translate(["one", "one"], ["", prefix + " eins"])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "prefixes", "error", "message"),
+    [
+        (["one", "two"], ["eins"], ValueError, "for each of the 2 sentences.*Received: 1$"),
+        (["one"], ["eins", "zwei"], ValueError, "for each of the 1 sentences.*Received: 2$"),
+        (["one"], [], ValueError, "Received: 0$"),
+        (["one"], "eins", TypeError, "a list of prefixes. Received: str: 'eins'"),
+        ("one", ["eins"], TypeError, "a list of prefixes"),
+        (["one"], [None], TypeError, "a list of prefixes"),
+    ],
+)
+def test_each_sentence_has_a_prefix(translate, sentences, prefixes, error, message):
+    with pytest.raises(error, match=message):
+        translate(sentences, prefixes)
+
+
+# How it is made
 
 
 def test_other_tokenizers_are_refused(model, dataset):
@@ -105,30 +210,20 @@ def test_other_tokenizers_are_refused(model, dataset):
         Translate(model, Other(), dataset.target_tokenizer)
 
 
-def test_it_can_be_had_from_a_run(dataset, tmp_path):
-    config = RunConfig(d_model=32, d_ff=64, n=1, h=2, max_length=8)
-    run = RunFolder(tmp_path)
-    run.create(config, dataset)
-    model = make_model(dataset)
-    run.write_weights(model)
-    from_run = Translate.from_run(tmp_path)
-    given = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
-    sentences = ["one two", "five"]
-    assert from_run(sentences) == given(sentences)
+@pytest.mark.parametrize("size", [0, -1, 2.5])
+def test_a_batch_holds_some_tokens(size):
+    with pytest.raises(ValueError, match="`batch_tokens` must be a positive int"):
+        make_translate(batch_tokens=size)
 
 
-def test_a_shape_is_compiled_once(dataset):
-    calls = []
+def test_it_can_be_had_from_a_run(translate, tmp_path):
+    write_run(tmp_path)
+    from_run = Translate.from_run(tmp_path, batch_tokens=12)
+    assert from_run.batch_tokens == 12
+    assert from_run(SHORT[:2]) == translate(SHORT[:2])
 
-    class Counted(TransformerModel):
-        def encode(self, encoder_input, training=None):
-            calls.append(encoder_input.shape)
-            return super().encode(encoder_input, training=training)
 
-    model = make_model(dataset, model_class=Counted)
-    translate = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
-    translate("one two")
-    traced = len(calls)
-    translate("two one")
-    translate(["three one"])
-    assert len(calls) == traced
+def test_a_model_that_knows_nothing_translates_too():
+    dataset = make_dataset()
+    untrained = make_translate(make_model(dataset))
+    assert len(untrained(SHORT)) == 4

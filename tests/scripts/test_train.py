@@ -1,12 +1,9 @@
 """The main job, as a user runs it: train, look, translate, score."""
 
-import contextlib
 import dataclasses
-import io
 import json
 import os
 import pickle
-import runpy
 import shlex
 import shutil
 import subprocess
@@ -14,28 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from run_script import SCRIPTS, run_script
 from tiny import PAIRS
 
 from keras_transformer import RunFolder, train_run
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 TINY = ["--d-model", "32", "--d-ff", "64", "--n", "1", "--h", "2", "--batch-size", "16"]
-
-
-def run_script(name, *arguments, folder, expected=0, text=""):
-    """Runs a script as in a process of its own; returns its output, or its errors if expected."""
-    output, errors, status = io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setattr(sys, "argv", [name, *arguments])
-        patch.setattr(sys, "stdin", io.StringIO(text))
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-            try:
-                runpy.run_path(str(SCRIPTS / name), run_name="__main__")
-            except SystemExit as end:
-                status = end.code
-    assert status == expected, output.getvalue() + errors.getvalue()
-    return output.getvalue() if expected == 0 else errors.getvalue()
 
 
 @pytest.fixture(scope="module")

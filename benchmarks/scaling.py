@@ -1,6 +1,6 @@
 """How does the cost of a sentence grow with its length, and with the number of sentences?
 
-python benchmarks/scaling.py --picture scaling.png
+python benchmarks/scaling.py --picture docs/scaling.png
 """
 
 import argparse
@@ -18,7 +18,7 @@ STYLES = {
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--picture", required=True, help="the picture to draw")
+    parser.add_argument("--picture", default="docs/scaling.png", help="the picture to draw")
     parser.add_argument("--lengths", nargs="+", type=int, default=[8, 16, 32, 64, 96])
     parser.add_argument("--sentences", nargs="+", type=int, default=[64, 256, 1024, 4096])
     parser.add_argument("--core", type=int, help="the core; default: the first one allowed")

@@ -23,7 +23,7 @@ def tell(text):
 
 def main():
     parser = make_parser()
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()  # options may stand before the sentences
     if arguments.file and arguments.sentences:
         parser.error("give sentences or a file, not both")
     if arguments.attention and len(arguments.sentences) != 1:

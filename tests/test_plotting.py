@@ -1,10 +1,13 @@
-"""What the curves promise: a whole picture, for any number of runs and epochs."""
+"""What pictures promise: to be whole, for any number of runs and epochs, words and heads."""
 
 import os
+import re
 
+import numpy as np
 import pytest
 
-from keras_transformer.plotting import plot_losses
+from keras_transformer.inference.translate import Hypothesis
+from keras_transformer.plotting import plot_attention, plot_losses
 
 
 def make_history(validation_losses):
@@ -83,3 +86,70 @@ def test_a_picture_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypat
     with pytest.raises(OSError, match="unharmed"):
         plot_losses(HISTORIES["one run"], path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == [path.name]
+
+
+# Attention
+
+
+def make_hypothesis(length, source_length, layers=1, heads=1, weights=None):
+    tokens = [*(f"▁t{i}" for i in range(length - 1)), "[END]"]
+    source_tokens = [*(f"▁s{i}" for i in range(source_length - 1)), "[END]"]
+    if weights is None:
+        shape = (layers, heads, length, source_length)
+        weights = np.random.dirichlet(np.ones(source_length), shape[:-1]).astype("float32")
+    return Hypothesis("t", -1.0, tokens, source_tokens, {"cross": weights})
+
+
+def attention_texts(hypothesis, tmp_path):
+    plot_attention(hypothesis, tmp_path / "attention.svg")
+    picture = (tmp_path / "attention.svg").read_text(encoding="utf-8")
+    return re.findall("<!-- (.*?) -->", picture)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(1, 1), (2, 7), (9, 1, 2, 1), (30, 40, 6, 8)], ids=["1", "2x7", "9x1", "30x40"]
+)
+def test_draws_attention_of_any_size(tmp_path, sizes):
+    plot_attention(make_hypothesis(*sizes), tmp_path / "attention.png")
+    picture = (tmp_path / "attention.png").read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture.endswith(b"IEND\xaeB`\x82")
+    width, height = (int.from_bytes(picture[i : i + 4], "big") for i in (16, 20))
+    assert width > 200 and height > 200
+    if len(sizes) == 4 and sizes[0] == 30:  # room for each label
+        assert width > 8 * 40 * 25 and height > 6 * 30 * 25
+    assert os.listdir(tmp_path) == ["attention.png"]
+
+
+def test_every_token_and_every_head_has_its_name(tmp_path):
+    found = attention_texts(make_hypothesis(3, 4, layers=2, heads=3), tmp_path)
+    for layer in (1, 2):
+        for head in (1, 2, 3):
+            assert found.count(f"layer {layer}, head {head}") == 1
+    # Words below the last row of pictures and left of the first column.
+    assert [found.count(word) for word in ("s0", "s1", "s2")] == [3, 3, 3]
+    assert [found.count(word) for word in ("t0", "t1")] == [2, 2]
+    assert found.count("[END]") == 3 + 2
+    assert {"source", "translation", "attention"} <= set(found)
+
+
+def test_signs_of_formulas_are_drawn_as_they_are(tmp_path):
+    hypothesis = make_hypothesis(3, 2)
+    hypothesis.tokens[:2] = ["▁$", "_"]
+    hypothesis.source_tokens[0] = "▁10$x$"
+    assert {"$", "_"} <= set(attention_texts(hypothesis, tmp_path))
+
+
+def test_other_attention_is_another_picture(tmp_path):
+    pictures = []
+    for row in ([1, 0], [1, 0], [0, 1]):
+        weights = np.array(row, "float32").reshape((1, 1, 1, 2))
+        plot_attention(make_hypothesis(1, 2, weights=weights), tmp_path / "attention.png")
+        pictures.append((tmp_path / "attention.png").read_bytes())
+    assert pictures[0] == pictures[1] != pictures[2]
+
+
+def test_refuses_to_draw_attention_that_was_not_asked_for(tmp_path):
+    hypothesis = make_hypothesis(2, 2)._replace(attention=None)
+    with pytest.raises(ValueError, match=r"`return_attention=True`\. Received: 't'$"):
+        plot_attention(hypothesis, tmp_path / "attention.png")
+    assert os.listdir(tmp_path) == []

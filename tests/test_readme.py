@@ -39,7 +39,7 @@ def test_every_command_is_there():
     for target in re.findall(r"^make (\w+)", README, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
     scripts = set(re.findall(r"scripts/\w+\.py", README))
-    assert len(scripts) == 5 and all((ROOT / script).exists() for script in scripts)
+    assert len(scripts) == 6 and all((ROOT / script).exists() for script in scripts)
 
 
 def test_everything_in_the_map_is_there():

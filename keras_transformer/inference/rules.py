@@ -104,14 +104,13 @@ def _repetitions(tokens, position, size):
         stands for "no token".
     """
     rows, length = ops.shape(tokens)
-    starts = ops.arange(length - size + 1)
+    tokens = ops.pad(tokens, ((0, 0), (0, size - 1)))  # so that one begins at every position
     # A start is a match if the tokens from there are the last ones, and one follows them.
-    match = ops.logical_and(position >= size - 1, starts + size - 1 < position)
-    match = ops.broadcast_to(ops.expand_dims(match, 0), (rows, length - size + 1))
+    match = ops.expand_dims(ops.arange(length) + size - 1 < position, 0)
+    match = ops.broadcast_to(match, (rows, length))
     for k in range(size - 1):
         last = ops.take(tokens, ops.maximum(position - size + 1 + k, 0), axis=1)
-        then = tokens[:, k : length - size + 1 + k]
-        match = ops.logical_and(match, then == ops.expand_dims(last, 1))
+        match = ops.logical_and(match, tokens[:, k : length + k] == ops.expand_dims(last, 1))
     forbidden = ops.where(match, tokens[:, size - 1 :], PADDING_ID)
     row = ops.broadcast_to(ops.expand_dims(ops.arange(rows), 1), ops.shape(forbidden))
     return ops.reshape(row, (-1,)), ops.reshape(forbidden, (-1,))

@@ -17,7 +17,11 @@ from tiny import WORDS, make_batches, make_dataset, make_trainer
 from keras_transformer import TransformerModel, Translate
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import WordTokenizer
-from keras_transformer.export.ctranslate2 import MAX_POSITIONS, export_ctranslate2
+from keras_transformer.export.ctranslate2 import (
+    MAX_POSITIONS,
+    CTranslate2Translate,
+    export_ctranslate2,
+)
 from keras_transformer.special_tokens import (
     END_ID,
     PADDING_ID,
@@ -53,29 +57,20 @@ print([target.decoder.decode(result.hypotheses[0]) for result in results])
 
 
 @pytest.fixture(scope="module")
-def dataset():
-    return make_dataset()
-
-
-@pytest.fixture(scope="module")
-def model(dataset, tmp_path_factory):
+def ours(tmp_path_factory):
+    dataset = make_dataset()
     trainer = make_trainer(dataset, tmp_path_factory.mktemp("run"), rate=0.0)
     trainer.train(*make_batches(dataset), 20)
-    return trainer.model
-
-
-@pytest.fixture(scope="module")
-def ours(model, dataset):
-    return Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
+    return Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
 
 
 @pytest.fixture
-def export(model, dataset, tmp_path):
+def export(ours, tmp_path):
     """Exports the trained model."""
 
     def export(name="exported", **options):
-        both = (dataset.source_tokenizer, dataset.target_tokenizer)
-        export_ctranslate2(model, *both, tmp_path / name, **options)
+        both = (ours.source_tokenizer, ours.target_tokenizer)
+        export_ctranslate2(ours.model, *both, tmp_path / name, **options)
         return tmp_path / name
 
     return export
@@ -113,12 +108,8 @@ def load(folder):
     return ctranslate2.Translator(str(folder), intra_threads=1)
 
 
-def translate(folder, dataset, sentences):
-    tokens = [dataset.source_tokenizer.tokenize(sentence) for sentence in sentences]
-    options = {"beam_size": 1, "min_decoding_length": 0, "max_decoding_length": 20}
-    results = load(folder).translate_batch(tokens, **options)
-    target = tokenizers.Tokenizer.from_file(str(folder / "target_tokenizer.json"))
-    return [target.decoder.decode(result.hypotheses[0]) for result in results]
+def translator(folder):
+    return CTranslate2Translate(folder, intra_threads=1)
 
 
 def log_probabilities(model, sources, targets):
@@ -132,18 +123,45 @@ def log_probabilities(model, sources, targets):
     return [x[np.arange(len(ids) - 1), ids[1:]] for x, ids in zip(logits, targets, strict=True)]
 
 
-def test_a_thousand_sentences_are_translated_the_same(ours, dataset, export):
+def test_a_thousand_sentences_are_translated_the_same(ours, export):
     sentences = random.Random(0).sample(SENTENCES, 1000)
     expected = ours(sentences)
     assert len(set(expected)) > 300
-    assert translate(export(), dataset, sentences) == expected
+    assert translator(export())(sentences) == expected
 
 
-def test_in_int8_most_sentences_are_translated_the_same(ours, dataset, export):
+def test_sentences_without_end_are_cut_at_the_same_place(tmp_path):
+    model = random_model()
+    shout(model.projection.bias, [END_ID], 10.0)  # so that some have an end
+    export_ctranslate2(model, SOURCE, TARGET, tmp_path / "exported")
+    lengths = np.random.permutation([0, 1, 2, 3, 10] * 200)
+    sentences = [SOURCE.decode(ids) for ids in random_ids(SOURCE, lengths)]
+    found = translator(tmp_path / "exported")(sentences)
+    assert found == Translate(model, SOURCE, TARGET)(sentences)
+    full = [len(x.split()) == 2 * n + 8 for x, n in zip(found, lengths, strict=True) if n]
+    assert 0.05 < np.mean(full) < 0.95
+
+
+def test_each_sentence_has_its_translation_in_its_place(export):
+    translate, sentences = translator(export()), ["one", "", "two three", " ", "four", "two three"]
+    beam = {"beam_size": 3, "length_penalty": 1.0}
+    assert translate(sentences) == [translate([x])[0] for x in sentences] and translate([]) == []
+    assert translate(sentences[::-1], **beam)[::-1] == translate(sentences, **beam)
+
+
+def test_a_folder_without_an_export_is_refused(export, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no exported model.*Received: .*missing"):
+        CTranslate2Translate(tmp_path / "missing")
+    (export() / "target_tokenizer.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"target_tokenizer\.json"):
+        CTranslate2Translate(tmp_path / "exported")
+
+
+def test_in_int8_most_sentences_are_translated_the_same(ours, export):
     exact, small = export(), export("int8", quantization="int8")
     assert (small / "model.bin").stat().st_size < (exact / "model.bin").stat().st_size
     assert load(small).compute_type.startswith("int8")
-    both = zip(translate(small, dataset, SENTENCES), ours(SENTENCES), strict=True)
+    both = zip(translator(small)(SENTENCES), ours(SENTENCES), strict=True)
     assert np.mean([found == expected for found, expected in both]) > 0.9
 
 
@@ -198,10 +216,10 @@ def test_the_folder_alone_is_enough(ours, export):
     assert result.stdout.strip() == str(ours(sentences))
 
 
-def test_the_model_stays_as_it_is(model, export):
-    before = [weight.copy() for weight in model.get_weights()]
+def test_the_model_stays_as_it_is(ours, export):
+    before = [weight.copy() for weight in ours.model.get_weights()]
     export(quantization="int8")
-    assert all(map(np.array_equal, before, model.get_weights()))
+    assert all(map(np.array_equal, before, ours.model.get_weights()))
 
 
 def test_sentences_may_be_long_but_not_endless(export):
@@ -272,9 +290,9 @@ def test_nothing_but_an_export_is_overwritten(kind, export, tmp_path):
     assert os.listdir(tmp_path) == ["run"]
 
 
-def test_a_full_disk_harms_nothing(ours, dataset, export, tmp_path):
+def test_a_full_disk_harms_nothing(ours, export, tmp_path):
     folder = export()
     with full_disk(10_000), pytest.raises(OSError, match="unharmed"):
         export(quantization="int8", overwrite=True)
     assert os.listdir(tmp_path) == ["exported"]
-    assert translate(folder, dataset, SENTENCES[:50]) == ours(SENTENCES[:50])
+    assert translator(folder)(SENTENCES[:50]) == ours(SENTENCES[:50])

@@ -1,0 +1,239 @@
+"""What is told about each translation, and many sentences one after the other."""
+
+import itertools
+
+import numpy as np
+import pytest
+from keras import ops
+from tiny import make_model
+from translating import ids_of, log_likelihoods, make_translate, shared_translate, trained
+
+from keras_transformer import TransformerModel
+from keras_transformer.data.batches import pad_ids
+from keras_transformer.special_tokens import END_ID, START_ID
+
+FOUR = ["one two three four", "five one one two", "three three two five", "two five four one"]
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return trained()[0]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return trained()[1]
+
+
+@pytest.fixture(scope="module")
+def translate():
+    return shared_translate()
+
+
+@pytest.fixture(scope="module")
+def sources(dataset):
+    return [source for source, _ in dataset.test]
+
+
+@pytest.fixture(scope="module")
+def endless(dataset):
+    """A translator that never comes to an end."""
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size, 8, 8)
+    model = TransformerModel(*sizes, h=2, d_k=8, d_v=8, d_model=16, d_ff_inner=16, n=2, rate=0.0)
+    model.build(((None, None), (None, None)))
+    randoms = np.random.default_rng(5)
+    for weight in model.weights:
+        weight.assign(randoms.normal(weight.name == "gamma", 0.4, weight.shape))
+    bias = ops.convert_to_numpy(model.projection.bias).copy()
+    bias[END_ID] = -100.0
+    model.projection.bias.assign(bias)
+    return make_translate(model)
+
+
+def penalty(hypothesis, alpha):
+    return ((5 + len(hypothesis.tokens)) / 6) ** alpha
+
+
+# Scores
+
+
+def test_it_tells_text_tokens_and_score(translate, dataset):
+    ((hypothesis,),) = translate.hypotheses(" two  three")
+    assert hypothesis.text == translate("two three")
+    assert hypothesis.source_tokens == ["▁two", "▁three", "[END]"]
+    assert hypothesis.tokens[-1] == "[END]"
+    ids = ids_of(dataset.target_tokenizer, hypothesis.tokens)
+    assert dataset.target_tokenizer.decode(ids) == hypothesis.text
+    assert hypothesis.attention is None
+
+
+@pytest.mark.parametrize(
+    ("options", "alpha"),
+    [
+        ({}, 0),
+        ({"temperature": 2.0, "n_best": 3}, 0),
+        ({"beam_size": 4, "n_best": 4}, 0.6),
+        ({"beam_size": 4, "n_best": 3, "length_penalty": 2}, 2),
+    ],
+    ids=["greedy", "sampling", "beam", "penalty"],
+)
+def test_a_score_is_the_likelihood_of_the_words(translate, dataset, model, sources, options, alpha):
+    found = translate.hypotheses(sources, **options)
+    assert all(len(hypotheses) == options.get("n_best", 1) for hypotheses in found)
+    flat = list(itertools.chain(*found))
+    expected = log_likelihoods(model, dataset, flat) / [penalty(x, alpha) for x in flat]
+    np.testing.assert_allclose([x.score for x in flat], expected, atol=1e-4)
+
+
+def test_hypotheses_are_distinct_and_the_best_comes_first(translate, sources):
+    options = {"beam_size": 4, "n_best": 4}
+    found = translate.hypotheses(sources, **options)
+    for hypotheses in found:
+        scores = [x.score for x in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(x.tokens) for x in hypotheses}) == len(hypotheses) == 4
+    assert [hypotheses[0].text for hypotheses in found] == translate(sources, **options)
+
+
+def test_a_beam_finds_nothing_less_probable_than_the_greedy_search(translate, sources):
+    pairs = zip(
+        translate.hypotheses(sources),
+        translate.hypotheses(sources, beam_size=4, n_best=4),
+        strict=True,
+    )
+    gains = [beam[0].score - greedy.score / penalty(greedy, 0.6) for (greedy,), beam in pairs]
+    assert min(gains) > -1e-4 and max(gains) > 1e-3
+
+
+def test_there_are_no_more_hypotheses_than_translations(translate, dataset):
+    prefix = " ".join(["eins"] * 9)  # of the ten tokens that there may be
+    (found,) = translate.hypotheses("one", prefix, beam_size=8, n_best=8)
+    last = {x.tokens[9] for x in found}
+    assert len(found) == 6 and last == {"▁eins", "▁zwei", "▁drei", "▁vier", "▁fünf", "[END]"}
+
+
+# Sampling
+
+
+def test_a_seed_draws_the_same_and_another_one_other_words(translate):
+    drawn = [translate(FOUR, temperature=2.0, seed=seed) for seed in (0, 0, 1, 2)]
+    assert drawn[0] == drawn[1] and len(set(map(tuple, drawn))) == 3
+
+
+def test_samples_of_a_sentence_differ_and_the_best_comes_first(translate):
+    for hypotheses in translate.hypotheses(FOUR, temperature=3.0, n_best=5):
+        assert len({x.text for x in hypotheses}) > 1
+        scores = [x.score for x in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("options", [{"temperature": 1e-4}, {"temperature": 9, "top_k": 1}])
+def test_drawing_from_what_is_best_only_is_the_greedy_search(translate, options):
+    assert translate(FOUR, **options) == translate(FOUR)
+
+
+# Lengths and repetitions
+
+
+@pytest.mark.parametrize(("ratio", "tokens"), [(2.0, 4 * 2 + 8), (0.6, 2 + 8), (0, 8)])
+def test_what_never_ends_is_cut(endless, ratio, tokens):
+    (hypothesis,), (among, *_) = (
+        endless.hypotheses(sentences, max_length_ratio=ratio)[0]
+        for sentences in (FOUR[0], [FOUR[0], "one " * 11])
+    )
+    assert len(hypothesis.tokens) == len(hypothesis.text.split()) == tokens
+    assert among.tokens == hypothesis.tokens
+
+
+def test_a_translation_has_at_least_so_many_words(translate):
+    for hypotheses in translate.hypotheses(FOUR, min_length_ratio=1.8, beam_size=3, n_best=3):
+        assert all(4 * 1.8 - 1 < len(x.text.split()) <= 16 for x in hypotheses)
+    assert max(len(x.split()) for x in translate(FOUR)) < 7
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_no_sequence_of_words_occurs_twice(endless, size):
+    def repeats(text):
+        words = text.split()
+        sequences = [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
+        return len(set(sequences)) < len(sequences)
+
+    assert any(map(repeats, endless(FOUR)))
+    assert not any(map(repeats, endless(FOUR, no_repeat_ngram_size=size)))
+
+
+# Attention
+
+
+def test_the_attention_is_that_of_the_model(endless, dataset):
+    sentences, hypotheses = ["one two three four five", "", "two", "three one five"], []
+    for options in ({}, {"beam_size": 4, "n_best": 3}):
+        found = endless.hypotheses(
+            sentences, return_attention=True, max_length_ratio=0.5, **options
+        )
+        assert found[1][0].attention is None
+        hypotheses += itertools.chain(found[0], found[2], found[3])
+    assert len(hypotheses) == 3 + 9
+    sources = [ids_of(dataset.source_tokenizer, x.source_tokens) for x in hypotheses]
+    targets = [ids_of(dataset.target_tokenizer, x.tokens) for x in hypotheses]
+    # With their padding, which is cut off below.
+    source, target = pad_ids(sources, 6), pad_ids([[START_ID, *ids[:-1]] for ids in targets], 10)
+    scores = endless.model.attention_scores(source, target)
+    for i, hypothesis in enumerate(hypotheses):
+        s, t = len(sources[i]), len(targets[i])
+        sizes = {"encoder": (s, s), "causal": (t, t), "cross": (t, s)}
+        assert set(hypothesis.attention) == set(sizes)
+        for kind, weights in hypothesis.attention.items():
+            rows, columns = sizes[kind]
+            assert weights.shape == (2, 2, rows, columns) and weights.dtype == "float32"
+            expected = np.stack([ops.convert_to_numpy(x)[i] for x in scores[kind]])
+            np.testing.assert_allclose(weights, expected[:, :, :rows, :columns], atol=1e-4)
+            np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+        assert (np.triu(hypothesis.attention["causal"], 1) == 0).all()
+
+
+def test_looking_changes_no_translation(endless):
+    options = {"beam_size": 4, "n_best": 3, "max_length_ratio": 0.5}
+    looked = endless.hypotheses(FOUR, return_attention=True, **options)
+    expected = endless.hypotheses(FOUR, **options)
+    assert [[x.tokens for x in y] for y in looked] == [[x.tokens for x in y] for y in expected]
+
+
+# Streams
+
+
+def test_a_stream_reads_no_more_than_it_must(translate):
+    read = []
+
+    def sentences():
+        for i in range(10):
+            read.append(i)
+            yield FOUR[i % 4]
+
+    stream = translate.stream(sentences(), window=4)
+    assert read == []  # nobody has asked yet
+    results = []
+    for i, result in enumerate(stream):
+        assert len(read) == min(10, 4 * (i // 4 + 1))
+        results.append(result[0].text)
+    texts = translate(FOUR)
+    assert results == [texts[i % 4] for i in range(10)]
+
+
+def test_a_stream_keeps_the_order(translate, sources):
+    options = {"beam_size": 4, "n_best": 4}
+    assert list(translate.stream(sources, **options)) == translate.hypotheses(sources, **options)
+    mixed = ["one", "", "one two three", "  ", "two"]
+    texts = [hypotheses[0].text for hypotheses in translate.stream(iter(mixed), window=2)]
+    assert texts == translate(mixed)
+    assert list(translate.stream([])) == []
+
+
+@pytest.mark.parametrize("window", [0, -1, 1.5])
+def test_a_stream_reads_some_at_a_time(translate, window):
+    with pytest.raises(ValueError, match="`window` must be a positive int"):
+        next(translate.stream(["one"], window=window))
+
+
+def test_a_model_that_knows_nothing_translates_too(dataset):
+    assert len(make_translate(make_model(dataset))(FOUR)) == 4

@@ -1,0 +1,136 @@
+"""Lines of files and terminals: one sentence each, whatever signs are in them."""
+
+import io
+import os
+import sys
+import threading
+
+import pytest
+from run_script import Terminal
+
+from keras_transformer.inference.lines import progress, read_lines
+
+FILES = {
+    "lines": (b"one\ntwo\n", ["one", "two"]),
+    "no last end": (b"one\ntwo", ["one", "two"]),
+    "Windows": (b"\xef\xbb\xbfone\r\ntwo\r\n", ["one", "two"]),
+    "Windows, no last end": (b"one\r\ntwo\r", ["one", "two"]),
+    "empty lines": (b"\n\none\n\n", ["", "", "one", ""]),
+    "spaces stay": (b" one \n\t\n", [" one ", "\t"]),
+    "empty": (b"", []),
+    "only a mark": (b"\xef\xbb\xbf", []),
+    "signs inside": (
+        "a\u2028b\nc\x85d\x0ce\x0bf\x1cg\u2029h\n".encode(),
+        ["a\u2028b", "c\x85d\x0ce\x0bf\x1cg\u2029h"],
+    ),
+    "a return inside": (b"a\rb\nc\n", ["a\rb", "c"]),
+    "other marks stay": ("a\ufeffb\nü\n".encode(), ["a\ufeffb", "ü"]),
+}
+
+
+@pytest.mark.parametrize(("content", "lines"), FILES.values(), ids=FILES)
+def test_a_file_has_one_sentence_a_line(tmp_path, content, lines):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(content)
+    assert list(read_lines(path)) == list(read_lines(str(path))) == lines
+
+
+def test_a_file_is_read_line_by_line_and_closed(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(b"one\n" * 100_000 + b"\xff\n")
+    lines = read_lines(path)
+    assert [next(lines) for _ in range(3)] == ["one"] * 3  # the end is not looked at yet
+    lines.close()
+
+
+@pytest.mark.parametrize("content", [b"one\n\xff\n", "für\n".encode("latin-1"), b"a\xc3"])
+def test_other_encodings_are_refused(tmp_path, content):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="'utf-8' codec can't decode"):
+        list(read_lines(path))
+
+
+def test_a_missing_file_is_an_error_and_a_folder_too(tmp_path):
+    for path in (tmp_path / "missing.txt", tmp_path):
+        with pytest.raises(OSError, match=str(path)):
+            list(read_lines(path))
+
+
+def test_standard_input_is_read_to_its_end(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\ntwo\u2028three"))
+    assert list(read_lines(prompt="Sentence: ")) == ["one", "", "two\u2028three"]
+    assert capsys.readouterr() == ("", "")  # nobody is asked
+
+
+@pytest.mark.parametrize("screen", [Terminal, io.StringIO])
+def test_somebody_who_types_is_asked_but_never_in_the_output_file(monkeypatch, screen):
+    output, errors = screen(), Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal("one\ntwo\n"))
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(sys, "stderr", errors)
+    lines = read_lines(prompt="Sentence: ")
+    assert next(lines) == "one"
+    asked = output if screen is Terminal else errors
+    assert asked.getvalue() == "Sentence: "  # the next is asked for when it is wanted
+    assert list(lines) == ["two"]
+    both = (output.getvalue(), errors.getvalue())
+    assert sorted(both) == ["", "Sentence: " * 3]
+
+
+# Progress
+
+
+@pytest.fixture
+def screens(monkeypatch):
+    def set_screens(output, errors):
+        monkeypatch.setattr(sys, "stdout", output)
+        monkeypatch.setattr(sys, "stderr", errors)
+        return output, errors
+
+    return set_screens
+
+
+def write_lines(folder, number):
+    path = folder / "lines.txt"
+    path.write_text("".join(f"{i}\n" for i in range(number)))
+    return path
+
+
+@pytest.mark.parametrize("output", [Terminal, io.StringIO])
+@pytest.mark.parametrize("errors", [Terminal, io.StringIO])
+@pytest.mark.parametrize("number", [0, 1, 250])
+def test_progress_passes_everything_on(tmp_path, screens, number, output, errors):
+    output, errors = screens(output(), errors())
+    path = write_lines(tmp_path, number)
+    assert list(progress(iter(range(number)), path)) == list(range(number))
+    assert output.getvalue() == ""
+    shown = number and errors.isatty() and not output.isatty()
+    assert (f"{number}/{number}" in errors.getvalue()) == bool(shown)
+    if not shown:
+        assert errors.getvalue() == ""
+
+
+def test_progress_counts_only_what_is_asked_for(tmp_path, screens):
+    screens(io.StringIO(), Terminal())
+    results = progress(iter(range(250)), write_lines(tmp_path, 250))
+    assert [next(results) for _ in range(100)] == list(range(100))
+    assert sys.stderr.getvalue() == ""
+    assert next(results) == 100
+    assert "100/250" in sys.stderr.getvalue()
+
+
+def test_without_a_file_there_is_no_progress_to_show(screens):
+    output, errors = screens(io.StringIO(), Terminal())
+    assert list(progress(iter("abc"))) == ["a", "b", "c"]
+    assert output.getvalue() == errors.getvalue() == ""
+
+
+def test_a_pipe_is_not_emptied_to_count_its_lines(tmp_path, screens):
+    screens(io.StringIO(), Terminal())
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("one\ntwo\n",))
+    writer.start()
+    assert list(progress(read_lines(path), path)) == ["one", "two"]
+    writer.join()

@@ -1,0 +1,241 @@
+"""The search over a model: what it returns is what the model itself says of whole sentences."""
+
+import keras
+import numpy as np
+import pytest
+from layer_contract import numpy, random_weights
+
+from keras_transformer.backend import backend_module
+from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.rules import make_plan
+from keras_transformer.models import TransformerModel
+from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
+
+JAX = keras.config.backend() == "jax"
+SIZES = {
+    "enc_vocab_size": 11,
+    "dec_vocab_size": 13,
+    "enc_seq_length": 6,
+    "dec_seq_length": 5,
+    "h": 2,
+    "d_k": 3,
+    "d_v": 5,
+    "d_model": 8,
+    "d_ff_inner": 16,
+    "n": 2,
+    "rate": 0.3,
+}
+LONGEST = (7, 5, 7, 6, 7, 4)
+BEAM = SearchOptions(beam_size=3, n_best=2, length_penalty=0.6)
+
+
+def make_model(**kwargs):
+    """One whose sentences differ, and of which some end."""
+    model = TransformerModel(**{**SIZES, **kwargs})
+    model.build(((None, None), (None, None)))
+    weights = zip(model.get_weights(), random_weights(model), strict=True)
+    model.set_weights([new if new.ndim > 1 else old + new / 2 for old, new in weights])
+    if not model.tie_output:
+        model.projection.bias.assign_add(2 * np.eye(SIZES["dec_vocab_size"])[END_ID])
+    return model
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make_model(norm_first=True)
+
+
+def make_sources():
+    """Sentences of four to six words, padded to seven."""
+    sources = np.random.default_rng(3).integers(4, 11, (6, 7)).astype("int32")
+    sources[np.arange(7) >= np.array([4, 6, 5, 6, 4, 5])[:, None]] = PADDING_ID
+    return sources
+
+
+SOURCES = make_sources()
+
+
+def make_request(rows=range(6), room=8, forced=(), **more):
+    plan = [make_plan(0, LONGEST[i], room, forced) for i in rows]
+    return {"source": SOURCES[list(rows)], "plan": np.stack(plan), **more}
+
+
+def compile_search(model, options=None, jit_compile=JAX, **kwargs):
+    search = ModelSearch(model, options or SearchOptions(), **kwargs)
+    return backend_module().compile_inference(search, jit_compile=jit_compile)
+
+
+@pytest.fixture(scope="module")
+def greedy_search(model):
+    return compile_search(model, with_scores=True, with_attention=True)
+
+
+@pytest.fixture(scope="module")
+def beam_search(model):
+    return compile_search(model, BEAM, with_scores=True, with_attention=True)
+
+
+def target_inputs(tokens):
+    """What the decoder has read when it had found the tokens, (…, L) each."""
+    start = np.full_like(tokens[..., :1], START_ID)
+    return np.concatenate([start, tokens[..., :-1]], axis=-1)
+
+
+def log_likelihoods(model, tokens):
+    """Of the n translations of each sentence, (B, n, L), as `call` computes them."""
+    sums = []
+    for some in np.moveaxis(tokens, 1, 0):
+        logits = numpy(model((SOURCES, target_inputs(some)))).astype("float64")
+        logits -= np.log(np.exp(logits).sum(axis=2, keepdims=True))
+        chosen = np.take_along_axis(logits, some[..., None], axis=2)[..., 0]
+        sums.append((chosen * (some != PADDING_ID)).sum(axis=1))
+    return np.stack(sums, axis=1)
+
+
+def greedy_by_hand(model, request):
+    """The whole target again for each word."""
+    rows, room = request["plan"].shape
+    found = np.zeros((rows, room), "int32")
+    going_on = np.ones(rows, bool)
+    for t in range(room):
+        logits = numpy(model((request["source"], target_inputs(found))))[:, t]
+        going_on &= t < np.array(LONGEST)
+        found[:, t] = np.where(going_on, END_ID + logits[:, END_ID:].argmax(axis=1), PADDING_ID)
+        going_on &= found[:, t] != END_ID
+    return found
+
+
+class TestGreedy:
+    def test_finds_what_the_whole_model_says_word_by_word(self, model, greedy_search):
+        found = greedy_search(make_request())
+        np.testing.assert_array_equal(found["tokens"][:, 0], greedy_by_hand(model, make_request()))
+        assert (found["tokens"] == END_ID).any()
+        assert len(np.unique(found["tokens"])) > 5
+
+    def test_scores_are_log_likelihoods(self, model, greedy_search):
+        found = greedy_search(make_request())
+        expected = log_likelihoods(model, found["tokens"])
+        np.testing.assert_allclose(found["scores"], expected, rtol=1e-4)
+
+    def test_of_another_model_without_scores(self):
+        model = make_model(tie_output=True)
+        found = compile_search(model)(make_request())
+        assert list(found) == ["tokens"]
+        np.testing.assert_array_equal(found["tokens"][:, 0], greedy_by_hand(model, make_request()))
+
+    def test_in_half_precision(self, model):
+        half = make_model(norm_first=True, dtype="mixed_bfloat16")
+        found = compile_search(half, with_scores=True)(make_request())
+        assert len(np.unique(found["tokens"])) > 5
+        expected = log_likelihoods(model, found["tokens"])
+        np.testing.assert_allclose(found["scores"], expected, atol=0.3)
+
+
+class TestBeam:
+    def test_scores_are_log_likelihoods_divided_by_the_penalty(self, model, beam_search):
+        found = beam_search(make_request())
+        assert found["tokens"].shape == (6, 2, 8)
+        lengths = (found["tokens"] != PADDING_ID).sum(axis=2)
+        expected = log_likelihoods(model, found["tokens"]) / ((5 + lengths) / 6) ** 0.6
+        np.testing.assert_allclose(found["scores"], expected, rtol=1e-4)
+        assert (found["scores"][:, 0] >= found["scores"][:, 1]).all()
+
+    def test_is_not_worse_than_greedy_and_sometimes_better(self, greedy_search, beam_search):
+        greedy, best = greedy_search(make_request()), beam_search(make_request())
+        lengths = (greedy["tokens"][:, 0] != PADDING_ID).sum(axis=1)
+        greedy = greedy["scores"][:, 0] / ((5 + lengths) / 6) ** 0.6
+        assert (best["scores"][:, 0] >= greedy - 1e-4).all()
+        assert (best["scores"][:, 0] > greedy + 1e-3).any()
+
+
+@pytest.mark.parametrize("name", ("greedy_search", "beam_search"))
+class TestBoth:
+    def test_attention_is_that_of_the_translation(self, model, name, request):
+        """Row after row of the log, it is what the model does when it reads the translation."""
+        found = request.getfixturevalue(name)(make_request())
+        moved = 0
+        for k in range(found["tokens"].shape[1]):
+            tokens = found["tokens"][:, k]
+            expected = model.attention_scores(SOURCES, target_inputs(tokens))
+            for layer in range(2):
+                encoder = numpy(expected["encoder"][layer])
+                np.testing.assert_allclose(found["encoder"][layer], encoder, atol=1e-5)
+                for kind in ("causal", "cross"):
+                    weights = numpy(expected[kind][layer])
+                    for i, t in zip(*np.nonzero(tokens), strict=True):
+                        row = found["rows"][i, k, t]
+                        ours = found["log"][kind][layer][row, :, t]
+                        np.testing.assert_allclose(ours, weights[i, :, t], atol=1e-5)
+                        moved += row != found["rows"][i, k, 0]
+        assert (moved > 0) == (name == "beam_search")
+
+    def test_neither_padding_nor_room_nor_other_sentences_change_anything(self, name, request):
+        search = request.getfixturevalue(name)
+        among, rows = search(make_request()), [3, 1]
+        some = make_request(rows, room=11)
+        some["source"] = np.pad(some["source"][:, :6], ((0, 0), (0, 5)))
+        found = search(some)
+        expected = np.pad(among["tokens"][rows], ((0, 0), (0, 0), (0, 3)))
+        np.testing.assert_array_equal(found["tokens"], expected)
+        np.testing.assert_allclose(found["scores"], among["scores"][rows], rtol=1e-4)
+
+    @pytest.mark.skipif(JAX, reason="JAX compiles with XLA in any case")
+    def test_xla_finds_the_same(self, model, name, request):
+        options = {"greedy_search": SearchOptions(), "beam_search": BEAM}[name]
+        expected = request.getfixturevalue(name)(make_request())
+        search = compile_search(
+            model, options, jit_compile=True, with_scores=True, with_attention=True
+        )
+        for found, wanted in zip(
+            *(keras.tree.flatten(x) for x in (search(make_request()), expected)), strict=True
+        ):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(JAX, reason="JAX traces each shape")
+@pytest.mark.parametrize("options", (SearchOptions(), BEAM), ids=("greedy", "beam"))
+def test_one_trace_does_for_all_shapes(model, options, monkeypatch):
+    traces, encode = [], model.encode
+    monkeypatch.setattr(
+        model, "encode", lambda *args, **kw: traces.append(0) or encode(*args, **kw)
+    )
+    search = compile_search(model, options)
+    for rows, room in ((range(6), 8), ([0], 9), ([4, 2], 7)):
+        assert search(make_request(rows, room))["tokens"].shape[::2] == (len(rows), room)
+    assert len(traces) == 1
+
+
+@pytest.fixture(scope="module")
+def sampling(model):
+    options = SearchOptions(temperature=1.5, n_best=3)
+    return compile_search(model, options, with_scores=True, with_forced=True)
+
+
+class TestSampling:
+    def randoms(self, seed=0):
+        return np.random.default_rng(seed).random((6, 3, 8)).astype("float32")
+
+    def request(self, rows=range(6), seed=0, **kwargs):
+        return make_request(rows, randoms=self.randoms(seed)[list(rows)].reshape(-1, 8), **kwargs)
+
+    def test_draws_several_translations_of_each_sentence_and_scores_them(self, model, sampling):
+        found = sampling(self.request())
+        assert found["tokens"].shape == (6, 3, 8)
+        expected = log_likelihoods(model, found["tokens"])
+        np.testing.assert_allclose(found["scores"], expected, rtol=1e-4)
+        assert (np.diff(found["scores"]) <= 0).all()
+        assert len(np.unique(found["tokens"].reshape(18, 8), axis=0)) > 12
+
+    def test_the_same_random_numbers_draw_the_same_whatever_stands_beside(self, sampling):
+        among = sampling(self.request())["tokens"]
+        np.testing.assert_array_equal(sampling(self.request())["tokens"], among)
+        found = sampling(self.request([5, 5, 2, 1, 0, 3]))["tokens"]
+        np.testing.assert_array_equal(found, among[[5, 5, 2, 1, 0, 3]])
+        assert (sampling(self.request(seed=1))["tokens"] != among).any()
+
+    def test_translations_begin_as_they_are_told_to(self, model, sampling):
+        found = sampling(self.request(forced=(6, 1, 6)))
+        assert (found["tokens"][:, :, :3] == [6, 1, 6]).all()
+        expected = log_likelihoods(model, found["tokens"])
+        np.testing.assert_allclose(found["scores"], expected, rtol=1e-4)

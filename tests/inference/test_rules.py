@@ -1,0 +1,220 @@
+"""What may be chosen, by each kind of search: tables of random logits take the place of a model."""
+
+import itertools
+
+import numpy as np
+import pytest
+from keras import ops
+from layer_contract import normal, numpy
+
+from keras_transformer.inference.beam import beam_search
+from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.rules import FREE, GO_ON, OVER, Rules, make_plan
+from keras_transformer.inference.search import greedy_search, sample
+from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
+
+WORDS = 8
+
+
+def markov(last, position, table, log):
+    """Each row has a table of its own, (R, V, V): the logits of each word after each other one."""
+    index = ops.broadcast_to(ops.reshape(last, (-1, 1, 1)), (ops.shape(last)[0], 1, WORDS))
+    return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table, log
+
+
+def greedy(table, rules):
+    return greedy_search(markov, table, rules, with_scores=True)
+
+
+def beam(table, rules):
+    options = SearchOptions(beam_size=3, n_best=2, length_penalty=0)
+    return beam_search(markov, np.repeat(table, 3, axis=0), rules, (), options)
+
+
+def drawn(table, rules):
+    shape = (2 * len(table), rules.plan.shape[1])
+    randoms = np.random.default_rng(1).random(shape).astype("float32")
+    options = SearchOptions(temperature=1.0, n_best=2)
+    found = sample(markov, np.repeat(table, 2, axis=0), rules.repeat(2), (), randoms, options)
+    return found.of_sentences(2)
+
+
+EACH = pytest.mark.parametrize("search", (greedy, beam, drawn))
+
+
+def rules_of(*plans, **kwargs):
+    return Rules(ops.convert_to_tensor(np.stack(plans), dtype="int32"), **kwargs)
+
+
+def tables(rows, end=0.0):
+    """Random ones, whose logit of the end is changed by so much."""
+    return 2 * normal(rows, WORDS, WORDS) + end * np.eye(WORDS, dtype="float32")[END_ID]
+
+
+def sequences(found):
+    """[[(score, tokens up to the end), ...] of each sentence], without those that do not exist."""
+    scores, tokens = numpy(found.scores), ops.convert_to_numpy(found.tokens)
+    result = []
+    for pair in zip(scores, tokens, strict=True):
+        some = [(s, t.tolist()) for s, t in zip(*pair, strict=True) if np.isfinite(s)]
+        result.append([(s, t[: t.index(END_ID) + 1] if END_ID in t else t) for s, t in some])
+    return result
+
+
+def all_tokens(found):
+    return [tokens for some in sequences(found) for _, tokens in some]
+
+
+def score_of(table, tokens):
+    score = 0.0
+    for last, following in itertools.pairwise([START_ID, *tokens]):
+        logits = table[last].astype("float64")
+        score += logits[following] - np.log(np.exp(logits).sum())
+    return score
+
+
+class TestPlan:
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        (
+            ({"shortest": 0, "longest": 4}, [FREE] * 4 + [OVER] * 2),
+            ({"shortest": 2, "longest": 4}, [GO_ON] * 2 + [FREE] * 2 + [OVER] * 2),
+            ({"shortest": 0, "longest": 6}, [FREE] * 6),
+            ({"shortest": 6, "longest": 5}, [GO_ON] * 5 + [OVER]),
+            ({"shortest": 3, "longest": 5, "forced": (7, 9)}, [7, 9, GO_ON, FREE, FREE, OVER]),
+            ({"shortest": 1, "longest": 5, "forced": (7, 9)}, [7, 9, FREE, FREE, FREE, OVER]),
+        ),
+        ids=str,
+    )
+    def test_says_of_each_position_what_is_asked_of_it(self, arguments, expected):
+        plan = make_plan(length=6, **arguments)
+        assert plan.dtype == "int32"
+        assert plan.tolist() == expected
+
+    def test_longest_is_the_number_of_tokens_that_a_row_may_have(self):
+        rules = rules_of(make_plan(2, 4, 6), make_plan(0, 6, 6, (7, 8)), make_plan(0, 1, 6))
+        assert ops.convert_to_numpy(rules.longest()).tolist() == [4, 6, 1]
+
+    def test_repeated_rows_stand_next_to_each_other(self):
+        rules = rules_of(make_plan(2, 4, 6), make_plan(0, 6, 6), no_repeat_ngram_size=2)
+        repeated = rules.repeat(2)
+        plan = ops.convert_to_numpy(rules.plan)
+        assert ops.convert_to_numpy(repeated.plan).tolist() == plan[[0, 0, 1, 1]].tolist()
+        assert repeated._replace(plan=None) == rules._replace(plan=None)
+
+
+def allowed(rules, tokens=(), position=0):
+    """The tokens that each row may choose next, whichever axis the words are on.
+
+    Their logits are as they were.
+    """
+    plan = ops.convert_to_numpy(rules.plan)
+    padded = np.full(plan.shape, PADDING_ID, "int32")
+    padded[:, : len(tokens)] = tokens
+    logits = normal(len(plan), WORDS)
+    padded = ops.convert_to_tensor(padded)
+    found = numpy(rules.apply(logits, padded, position))
+    turned = numpy(rules.apply(logits.T, padded, position, words_axis=0))
+    np.testing.assert_array_equal(turned.T, found)
+    np.testing.assert_array_equal(found[found > -np.inf], logits[found > -np.inf])
+    return [np.flatnonzero(row > -np.inf).tolist() for row in found]
+
+
+class TestApply:
+    def test_to_what_the_plan_says(self):
+        rules = rules_of([FREE, GO_ON, 6, UNKNOWN_ID, END_ID, OVER])
+        free = [END_ID, 4, 5, 6, 7]
+        expected = [free, free[1:], [6], [UNKNOWN_ID], [END_ID]]
+        assert [allowed(rules, position=i)[0] for i in range(5)] == expected
+
+    def test_to_each_row_as_its_own_plan_says(self):
+        assert allowed(rules_of([GO_ON], [5], [FREE])) == [[4, 5, 6, 7], [5], [END_ID, 4, 5, 6, 7]]
+
+    def test_to_the_unknown_word_only_if_asked(self):
+        rules = rules_of([FREE], [GO_ON], allow_unknown=True)
+        assert allowed(rules) == [[UNKNOWN_ID, END_ID, 4, 5, 6, 7], [UNKNOWN_ID, 4, 5, 6, 7]]
+
+    @pytest.mark.parametrize(
+        ("size", "forbidden"),
+        ((1, {4, 5, 6, 7}), (2, {6, 7}), (3, {6}), (4, set()), (9, set()), (12, set())),
+    )
+    def test_to_sequences_that_have_occurred(self, size, forbidden):
+        """Nor does it matter that there is no room for a sequence of twelve."""
+        rules = rules_of([FREE] * 8, no_repeat_ngram_size=size)
+        assert allowed(rules) == [[END_ID, 4, 5, 6, 7]]
+        (found,) = allowed(rules, (4, 5, 6, 5, 7, 4, 5), position=7)
+        assert set(found) == {END_ID, 4, 5, 6, 7} - forbidden
+
+    def test_forced_words_may_repeat(self):
+        rules = rules_of([4, 4, 4, FREE], no_repeat_ngram_size=1)
+        assert allowed(rules, (4, 4), position=2) == [[4]]
+
+
+@EACH
+class TestSearches:
+    def test_special_tokens_are_not_chosen_unless_the_unknown_word_is_allowed(self, search):
+        table = tables(20)
+        table[:, :, :END_ID] += 1.5
+        plans = [make_plan(0, 5, 5)] * 20
+        found = [all_tokens(search(table, rules_of(*plans, allow_unknown=x))) for x in (0, 1)]
+        words = [{word for tokens in some for word in tokens} for some in found]
+        assert words == [{END_ID, 4, 5, 6, 7}, {UNKNOWN_ID, END_ID, 4, 5, 6, 7}]
+
+    def test_no_translation_is_shorter_or_longer_than_allowed(self, search):
+        bounds = [(0, 6), (2, 5), (4, 6), (3, 4), (0, 1)] * 10
+        plans = [make_plan(*pair, 6) for pair in bounds]
+        for end in (-4, 4):
+            found = sequences(search(tables(50, end), rules_of(*plans, with_forced=False)))
+            for (shortest, longest), some in zip(bounds, found, strict=True):
+                for _, tokens in some:
+                    words = [token for token in tokens if token not in (END_ID, PADDING_ID)]
+                    assert min(shortest, longest) <= len(words) <= longest
+                    assert (len(words) < longest) == (END_ID in tokens)
+
+    def test_forced_words_come_first_whatever_they_are_and_count(self, search):
+        beginnings = [(), (5,), (UNKNOWN_ID, UNKNOWN_ID), (4, 4, 4, 4), (6, START_ID, 7)] * 6
+        table = tables(30)
+        plans = [make_plan(5, 7, 7, forced) for forced in beginnings]
+        found = sequences(search(table, rules_of(*plans, no_repeat_ngram_size=2)))
+        for i, forced in enumerate(beginnings):
+            assert found[i]
+            for score, tokens in found[i]:
+                assert tokens[: len(forced)] == list(forced)
+                assert len(tokens) > 5
+                tokens = [token for token in tokens if token != PADDING_ID]
+                assert score == pytest.approx(score_of(table[i], tokens), rel=1e-4)
+
+
+def repetitions(found, size):
+    """How often a sequence of so many words occurs again."""
+    found = [[word for word in tokens if word] for tokens in all_tokens(found)]
+    parts = [[tuple(t[i : i + size]) for i in range(len(t) - size + 1)] for t in found]
+    return sum(len(some) - len(set(some)) for some in parts)
+
+
+def test_no_sequence_of_a_beam_occurs_twice():
+    table, plans = tables(40, end=-2.0), [make_plan(0, 8, 8)] * 40
+    free = beam(table, rules_of(*plans))
+    for size in (1, 2, 3):
+        assert repetitions(free, size) > 20
+        assert repetitions(beam(table, rules_of(*plans, no_repeat_ngram_size=size)), size) == 0
+
+
+def greedy_by_hand(table, length, size):
+    """The best word that is not the end of a sequence that has occurred."""
+    tokens = []
+    while len(tokens) < length and END_ID not in tokens:
+        parts = {tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)}
+        before = tuple(tokens[len(tokens) - size + 1 :])
+        words = [w for w in range(END_ID, WORDS) if (*before, w) not in parts]
+        logits = table[([START_ID, *tokens])[-1]]
+        tokens.append(max(words, key=lambda word: logits[word]))
+    return tokens
+
+
+@pytest.mark.parametrize("size", (1, 2, 3))
+def test_the_best_word_that_repeats_nothing_is_taken(size):
+    table, plans = tables(40, end=-2.0), [make_plan(0, 8, 8)] * 40
+    found = greedy(table, rules_of(*plans, no_repeat_ngram_size=size))
+    found = [[token for token in tokens if token] for tokens in all_tokens(found)]
+    assert found == [greedy_by_hand(some, 8, size) for some in table]

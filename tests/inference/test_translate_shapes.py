@@ -1,0 +1,106 @@
+"""In how many shapes something is compiled, and how."""
+
+import random
+
+import keras
+import pytest
+from tiny import make_model
+from translating import make_translate, shared_translate, trained
+
+from keras_transformer import TransformerModel
+from keras_transformer.data.batches import bucket_length
+
+ON_TENSORFLOW = keras.config.backend() == "tensorflow"
+only_tensorflow = pytest.mark.skipif(not ON_TENSORFLOW, reason="JAX always compiles with XLA")
+
+
+@pytest.fixture
+def counted():
+    """A model, and the shapes of the sources with which it was traced."""
+    shapes = []
+
+    class Counted(TransformerModel):
+        def encode(self, encoder_input, training=None):
+            shapes.append(tuple(encoder_input.shape))
+            return super().encode(encoder_input, training=training)
+
+    return make_model(trained()[0], model_class=Counted), shapes
+
+
+def sentences_of(lengths):
+    return [" ".join((["one", "two", "three"] * length)[:length]) for length in lengths]
+
+
+def test_a_shape_is_compiled_once(counted):
+    model, shapes = counted
+    translate = make_translate(model)
+    translate("one two")
+    assert len(shapes) == 1
+    translate("two one")
+    translate(["three one"])
+    translate("five", "")  # an empty prefix is none
+    assert len(shapes) == 1
+
+
+def test_any_lengths_are_few_shapes(counted):
+    model, shapes = counted
+    translate = make_translate(model)
+    lengths = [length for length in range(1, 61) for _ in range(5)]
+    random.Random(0).shuffle(lengths)
+    found = translate(sentences_of(lengths))
+    assert len(found) == 300
+    first = len(shapes)
+    buckets = {bucket_length(length + 1) for length in lengths}
+    assert len(buckets) == 9  # 4, 6, 8, 12, …, 64
+    assert first == 1 if ON_TENSORFLOW else first <= len(buckets)
+    translate(sentences_of(lengths[::-1]))
+    assert len(shapes) == first
+
+
+def test_any_numbers_of_sentences_are_few_shapes(counted):
+    model, shapes = counted
+    translate = make_translate(model)
+    for number in (1, 2, 3, 4, 5, 9, 16, 17, 40, 64):
+        translate(sentences_of([2] * number))
+    if ON_TENSORFLOW:
+        assert shapes == [(None, None)]
+    else:
+        assert shapes == [(1, 4), (4, 4), (16, 4), (64, 4)]
+
+
+def test_what_is_no_part_of_the_graph_compiles_nothing(counted):
+    model, shapes = counted
+    translate = make_translate(model)
+    options = {"temperature": 1.0, "max_length_ratio": 2.0}
+    first = translate("one two", **options)
+    others = {translate("one two", **options, seed=seed) for seed in range(1, 9)}
+    assert others - {first}
+    translate("one two", temperature=1.0, min_length_ratio=1.0, max_length_ratio=2)
+    assert len(shapes) == 1
+
+
+@only_tensorflow
+def test_xla_finds_the_same(counted):
+    sentences = [source for source, _ in trained()[0].test]
+    with_xla = make_translate(jit_compile=True)
+    for options in ({}, {"beam_size": 3, "n_best": 2}):
+        expected = shared_translate().hypotheses(sentences, **options)
+        for found, without in zip(with_xla.hypotheses(sentences, **options), expected, strict=True):
+            assert [x.tokens for x in found] == [x.tokens for x in without]
+            scores = [x.score for x in without]
+            assert [x.score for x in found] == pytest.approx(scores, abs=1e-4)
+
+
+@only_tensorflow
+def test_with_xla_any_numbers_of_sentences_are_few_shapes(counted):
+    model, shapes = counted
+    translate = make_translate(model, batch_tokens=16, jit_compile=True)
+    for number in (1, 2, 3, 4, 9):
+        translate(sentences_of([2] * number))
+    assert shapes == [(1, 4), (4, 4)]
+
+
+@pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow need not compile")
+def test_jax_cannot_but_compile():
+    with pytest.raises(ValueError, match="JAX always compiles"):
+        make_translate(jit_compile=False)("one")

@@ -1,0 +1,102 @@
+"""Words that the model does not know: found in the source by its attention."""
+
+import keras
+import pytest
+from keras import ops
+
+from keras_transformer import Translate
+from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.layers import DotProductAttention
+
+
+class Mirror(keras.Model):
+    """Says a sentence backwards, an unknown word for an unknown word.
+
+    Its first head looks at the word that it says next, its second one at all alike.
+    """
+
+    h, n = 2, 1
+
+    def __init__(self, vocab_size):
+        super().__init__()
+        self.enc_vocab_size = self.dec_vocab_size = vocab_size
+        self.encoder, self.causal, self.cross = (DotProductAttention() for _ in range(3))
+
+    def start(self, source, length, copies=1):
+        mask = source != 0
+        nothing = ops.zeros((*ops.shape(source), 1))[:, None]
+        nothing = ops.repeat(nothing, self.h, axis=1)  # (B, N, S, 1)
+        self.encoder(nothing, nothing, nothing, attention_mask=mask[:, None, None])
+        source = ops.repeat(source, copies, axis=0)
+        return {"room": ops.zeros((ops.shape(source)[0], length))}, source
+
+    def step(self, last, position, cache, source):
+        room = ops.repeat(cache["room"][:, None, :, None], self.h, axis=1)  # (R, N, L, 1)
+        past = ops.arange(ops.shape(room)[2]) <= position
+        self.causal(room[:, :, :1], room, room, attention_mask=past)
+        words = ops.sum(ops.cast(source != 0, "int32"), axis=1) - 1
+        place = ops.cast(ops.where(position < words, words - 1 - position, words), "float32")
+        # (p, 1) · (2j, -j²) is greatest where j = p.
+        query = ops.stack([place, ops.ones_like(place)], axis=1)[:, None, :] * 1000  # (R, 1, 2)
+        queries = ops.stack([query, ops.zeros_like(query)], axis=1)  # (R, N, 1, 2)
+        j = ops.arange(ops.shape(source)[1], dtype="float32")
+        keys = ops.stack([2 * j, -(j**2)], axis=1)[None, None]
+        values = ops.one_hot(source, self.enc_vocab_size)[:, None]
+        said = self.cross(queries, keys, values, attention_mask=(source != 0)[:, None, None])
+        return 20 * said[:, 0, 0], cache
+
+    def name_attention(self, weights):
+        kinds = {"encoder": self.encoder, "causal": self.causal, "cross": self.cross}
+        return {kind: [weights[x]] for kind, x in kinds.items() if x in weights}
+
+
+@pytest.fixture(scope="module")
+def translate():
+    tokenizer = WordTokenizer.train(["one two three four five,"])
+    return Translate(Mirror(tokenizer.vocab_size), tokenizer, tokenizer)
+
+
+def test_the_mirror_says_known_words_backwards(translate):
+    assert translate("one two three, four five") == "five four, three two one"
+
+
+@pytest.mark.parametrize("options", [{}, {"beam_size": 3}], ids=["greedy", "beam"])
+def test_an_unknown_word_is_the_one_that_was_looked_at(translate, options):
+    sentences = ["six seven eight", "one Anna two, Bob", "  nine", "four", "", "one two zebra" * 4]
+    expected = ["eight seven six", "Bob, two Anna one", "nine", "four", ""]
+    found = translate(sentences, replace_unknown=True, **options)
+    assert found[:5] == expected
+    assert found[5] == "zebra two zebraone two zebraone two zebraone two one"
+    assert [translate(x, replace_unknown=True, **options) for x in sentences[:5]] == expected
+
+
+def test_without_replacement_it_is_not_said_or_said_as_unknown(translate):
+    assert "Anna" not in translate("two Anna one") and "[" not in translate("two Anna one")
+    assert translate("two Anna one", allow_unknown=True) == "one [UNK] two"
+    assert translate("two Anna one", replace_unknown=True) == "one Anna two"
+    (hypothesis,) = translate.hypotheses("two Anna one", replace_unknown=True)[0]
+    assert hypothesis.tokens == ["▁one", "[UNK]", "▁two", "[END]"]
+    assert hypothesis.source_tokens == ["▁two", "[UNK]", "▁one", "[END]"]
+    assert hypothesis.attention is None and hypothesis.score == pytest.approx(0, abs=1e-3)
+
+
+def test_it_is_written_as_it_stands_in_the_sentence(translate):
+    assert translate("Straße one ÉMILE", replace_unknown=True) == "ÉMILE one Straße"
+
+
+def test_the_unknown_words_of_a_prefix_are_its_own(translate):
+    def found(prefix, **options):
+        return translate("six seven two eight", prefix, **options)
+
+    assert found("Anna", replace_unknown=True) == "Anna two seven six"
+    assert found("one Anna", replace_unknown=True) == "one Anna seven six"
+    assert found("Anna Bob", allow_unknown=True) == "Anna Bob [UNK] [UNK]"
+    assert found("three Anna Bob").startswith("three Anna Bob")
+
+
+def test_the_attention_is_as_it_was_made(translate):
+    ((hypothesis,),) = translate.hypotheses("one Anna", return_attention=True, allow_unknown=True)
+    cross = hypothesis.attention["cross"].tolist()
+    assert cross == [
+        [[[0, 1, 0], [1, 0, 0], [0, 0, 1]], [[pytest.approx(1 / 3)] * 3] * 3],
+    ]

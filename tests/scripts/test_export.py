@@ -1,0 +1,97 @@
+"""export.py as a user runs it."""
+
+import keras
+import pytest
+from run_script import run_script
+from translating import shared_translate, write_run
+
+from keras_transformer.export.ctranslate2 import CTranslate2Translate
+
+SENTENCES = ["one two three", "", "five", "four unheard two"]
+ON_TENSORFLOW = keras.config.backend() == "tensorflow"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "run").mkdir()
+    write_run(tmp_path / "run")
+    return tmp_path
+
+
+def export(*arguments, **options):
+    return run_script("export.py", *arguments, **options)
+
+
+def test_ctranslate2_translates_the_same(folder):
+    pytest.importorskip("ctranslate2")
+    printed = export("run", "--to", "ctranslate2", folder=folder)
+    assert printed.startswith("Written to run/exported/ctranslate2. ")
+    exported = CTranslate2Translate(folder / "run/exported/ctranslate2", intra_threads=1)
+    assert exported(SENTENCES) == shared_translate()(SENTENCES)
+    other = ["--quantization", "int8", "--output", "small"]
+    assert "Written to small. " in export("run", "--to", "ctranslate2", *other, folder=folder)
+    sizes = [
+        (folder / name / "model.bin").stat().st_size
+        for name in ("small", "run/exported/ctranslate2")
+    ]
+    assert sizes[0] < sizes[1]
+
+
+def test_an_earlier_export_is_replaced_only_if_one_says_so(folder):
+    pytest.importorskip("ctranslate2")
+    command = ["run", "--to", "ctranslate2"]
+    export(*command, folder=folder)
+    (folder / "run/exported/ctranslate2/notes.txt").touch()
+    error = export(*command, folder=folder, expected=2)
+    assert error.startswith("export.py: error: ") and "run/exported/ctranslate2" in error
+    assert (folder / "run/exported/ctranslate2/notes.txt").exists()
+    export(*command, "--overwrite", folder=folder)
+    assert not (folder / "run/exported/ctranslate2/notes.txt").exists()
+    error = export(*command, "--overwrite", "--output", "run", folder=folder, expected=2)
+    assert (folder / "run/config.json").exists()
+
+
+@pytest.mark.skipif(not ON_TENSORFLOW, reason="needs TensorFlow")
+def test_a_saved_model_translates_the_same(folder):
+    import tensorflow as tf
+
+    command = ["run", "--to", "saved_model"]
+    printed = export(*command, "--beam", 2, folder=folder)
+    assert printed.startswith("Written to run/exported/saved_model/1. ")
+    served = tf.saved_model.load(str(folder / "run/exported/saved_model/1"))
+    found = served.signatures["serving_default"](sentences=tf.constant(SENTENCES))["translations"]
+    expected = shared_translate()(SENTENCES, beam_size=2)
+    assert [text.decode() for text in found.numpy()] == expected
+    error = export(*command, folder=folder, expected=2)
+    assert "run/exported/saved_model/1" in error
+    export(*command, "--overwrite", folder=folder)
+
+
+@pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow can")
+def test_only_tensorflow_writes_a_saved_model(folder):
+    error = export("run", "--to", "saved_model", folder=folder, expected=2)
+    assert "export.py: error: Set KERAS_BACKEND=tensorflow" in error
+    assert not (folder / "run/exported").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "the following arguments are required: --to"),
+        (["run", "--to", "onnx"], "invalid choice: 'onnx'"),
+        (["run", "--to", "ctranslate2", "--beam", "3"], "--beam is for saved_model"),
+        (["run", "--to", "ctranslate2", "--beam", "0"], "--beam is for saved_model"),
+        (["run", "--to", "ctranslate2", "--quantization", "int4"], "invalid choice: 'int4'"),
+        (["run", "--to", "saved_model", "--quantization", "int8"], "--quantization is for ctransl"),
+        (["missing", "--to", "ctranslate2"], "missing is not a finished run: it has no "),
+        pytest.param(
+            ["run", "--to", "saved_model", "--beam", "0"],
+            "`beam_size` must be a positive int. Received: beam_size=0",
+            marks=pytest.mark.skipif(not ON_TENSORFLOW, reason="needs TensorFlow"),
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(folder, arguments, message):
+    error = export(*arguments, folder=folder, expected=2).splitlines()[-1]
+    assert error.startswith("export.py: error: ") and message in error
+    assert not (folder / "run/exported").exists()

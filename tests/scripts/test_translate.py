@@ -1,0 +1,113 @@
+"""translate.py as a user runs it."""
+
+import pytest
+from run_script import Terminal, run_and_listen, run_script
+from translating import shared_translate, write_run
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("user")
+    (folder / "run").mkdir()
+    write_run(folder / "run")
+    return folder
+
+
+def translations(sentences):
+    return "".join(f"{translation}\n" for translation in shared_translate()(sentences))
+
+
+def test_it_translates_what_is_given_and_prints_nothing_else(folder):
+    sentences = ["one two", "", "five"]
+    output, errors = run_and_listen("translate.py", "run", *sentences, folder=folder)
+    assert output == translations(sentences)
+    assert errors == "Loading run; the first translation takes some seconds more.\n"
+
+
+def test_it_translates_what_comes_in(folder):
+    output = run_script("translate.py", "run", folder=folder, text="one two\n\nfive")
+    assert output == translations(["one two", "", "five"])
+
+
+def test_it_translates_a_long_file_in_its_order(folder):
+    some = ["one", "two three", "", "four", "five one"]  # more lines than are read at a time
+    (folder / "long.txt").write_text("\n".join(some * 900), encoding="utf-8")
+    output, errors = run_and_listen("translate.py", "run", "--file", "long.txt", folder=folder)
+    assert output == translations(some) * 900
+    assert len(errors.splitlines()) == 1  # no progress, for no one looks
+
+
+def test_nothing_is_translated_to_nothing(folder):
+    (folder / "empty.txt").touch()
+    assert run_script("translate.py", "run", "--file", "empty.txt", folder=folder) == ""
+    assert run_script("translate.py", "run", folder=folder) == ""
+
+
+def test_the_best_are_printed_with_their_scores(folder):
+    options = {"beam_size": 4, "n_best": 2}
+    command = ["--beam", 4, "--n-best", 2, "one two", "five"]
+    output = run_script("translate.py", "run", *command, folder=folder)
+    lines = [line.split("\t") for line in output.splitlines()]
+    found = [x for y in shared_translate().hypotheses(["one two", "five"], **options) for x in y]
+    assert [text for _, text in lines] == [x.text for x in found] and len(lines) == 4
+    assert [float(score) for score, _ in lines] == pytest.approx([x.score for x in found], abs=2e-3)
+    assert all(len(score.split(".")[1]) == 3 for score, _ in lines)
+
+
+def test_somebody_who_types_has_each_translation_before_the_next_sentence(folder):
+    output, printed = Terminal(), []
+
+    class Typing(Terminal):
+        def readline(self, *size):
+            printed.append(output.getvalue())
+            return super().readline(*size)
+
+    options = {"folder": folder, "stdin": Typing("one two\nfive\n"), "output": output}
+    run_and_listen("translate.py", "run", **options)
+    first, second = map(translations, (["one two"], ["five"]))
+    prompt = "Sentence: "
+    assert printed == [
+        prompt,
+        f"{prompt}{first}{prompt}",
+        f"{prompt}{first}{prompt}{second}{prompt}",
+    ]
+
+
+def test_who_types_into_a_file_is_asked_beside_it(folder):
+    options = {"folder": folder, "stdin": Terminal("one two\n")}
+    output, errors = run_and_listen("translate.py", "run", **options)
+    assert output == translations(["one two"])
+    assert errors.endswith("Sentence: " * 2)
+
+
+def test_it_draws_what_it_looked_at(folder):
+    command = ["--attention", "look.png", "one two three"]
+    output = run_script("translate.py", "run", *command, folder=folder)
+    assert output == translations(["one two three"])
+    assert (folder / "look.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--attention", "no.png", "one", "two"], "--attention draws one sentence"),
+        (["--attention", "no.png"], "--attention draws one sentence"),
+        (["--attention", "no.png", "--file", "x.txt"], "--attention draws one sentence"),
+        (["--file", "x.txt", "one"], "give sentences or a file, not both"),
+        (["--file", "missing.txt"], "No such file or directory: 'missing.txt'"),
+        (["--file", "latin.txt"], "'utf-8' codec can't decode"),
+        (["--beam", "0", "one"], "`beam_size` must be a positive int. Received: beam_size=0"),
+        (["--beam", "many", "one"], "argument --beam: invalid int value: 'many'"),
+        (["--n-best", "0", "one"], "Received: n_best=0"),
+        (["--beam", "2", "--n-best", "3", "one"], "Received: n_best=3, beam_size=2"),
+        (["one " * 1025], "Sentence 1 is too long: split it"),
+    ],
+)
+def test_what_cannot_be_is_refused(folder, arguments, message):
+    (folder / "latin.txt").write_bytes("für\n".encode("latin-1"))
+    error = run_script("translate.py", "run", *arguments, folder=folder, expected=2)
+    last = error.splitlines()[-1]
+    assert last.startswith("translate.py: error: ") and message in last
+    assert not (folder / "no.png").exists()

@@ -1,0 +1,85 @@
+"""A model that has learned the language of tiny.py, once for all tests, and its likelihoods."""
+
+import functools
+import json
+import tempfile
+
+import numpy as np
+from keras import ops
+from tiny import make_batches, make_dataset, make_trainer
+
+from keras_transformer import RunConfig, RunFolder, Translate
+from keras_transformer.data.batches import pad_ids
+from keras_transformer.data.tokenizers import encode_source
+from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
+
+ROWS, SOURCE_LENGTH, TARGET_LENGTH = 100, 6, 20
+
+
+@functools.cache
+def trained():
+    """The dataset and the model: an untrained one says the same of everything."""
+    dataset = make_dataset()
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = make_trainer(dataset, folder, rate=0.0)
+        trainer.train(*make_batches(dataset), 8)
+    return dataset, trainer.model
+
+
+def make_translate(model=None, **options):
+    dataset, trained_model = trained()
+    tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
+    return Translate(model or trained_model, *tokenizers, **options)
+
+
+@functools.cache
+def shared_translate():
+    """One for all tests: what it has compiled is compiled."""
+    return make_translate()
+
+
+def write_run(folder):
+    """What a training run of that model would have left."""
+    dataset, model = trained()
+    run = RunFolder(folder)
+    run.create(RunConfig(d_model=32, d_ff=64, n=1, h=2, max_length=8), dataset)
+    run.write_weights(model)
+
+
+def ids_of(tokenizer, tokens):
+    vocabulary = json.loads(tokenizer.to_json())["model"]["vocab"]
+    return [vocabulary[token] for token in tokens]
+
+
+def logits_of(model, source, target):
+    """The model's logits, computed in one shape whatever is asked, for JAX compiles each one."""
+    source, target = (
+        np.pad(ids, ((0, ROWS - len(ids)), (0, length - ids.shape[1])))
+        for ids, length in ((source, SOURCE_LENGTH), (target, TARGET_LENGTH))
+    )
+    return ops.convert_to_numpy(model((source, target))).astype("float64")
+
+
+def translate_plainly(model, dataset, sentences, prefixes=None):
+    """Greedy search as one would write it first: the whole model again for each word."""
+    source = pad_ids([encode_source(dataset.source_tokenizer, x) for x in sentences], SOURCE_LENGTH)
+    forced = [dataset.target_tokenizer.encode(x) for x in prefixes or [""] * len(sentences)]
+    target = np.full((len(sentences), TARGET_LENGTH), PADDING_ID, "int32")
+    target[:, 0] = START_ID
+    for t in range(TARGET_LENGTH - 1):
+        logits = logits_of(model, source, target)[:, t]
+        logits[:, :END_ID] = -np.inf
+        for row, ids in enumerate(forced):
+            target[row, t + 1] = ids[t] if t < len(ids) else logits[row].argmax()
+    return [dataset.target_tokenizer.decode(ids) for ids in target]
+
+
+def log_likelihoods(model, dataset, hypotheses):
+    """The log probability of each hypothesis, among all words that there are."""
+    source = [ids_of(dataset.source_tokenizer, x.source_tokens) for x in hypotheses]
+    target = [[START_ID, *ids_of(dataset.target_tokenizer, x.tokens)] for x in hypotheses]
+    source, target = pad_ids(source, SOURCE_LENGTH), pad_ids(target, TARGET_LENGTH + 1)
+    logits = logits_of(model, source, target[:, :-1])[: len(target)]
+    chosen = np.take_along_axis(logits, target[:, 1:, None], axis=2)[..., 0]
+    logs = chosen - np.log(np.exp(logits).sum(axis=2))
+    return np.where(target[:, 1:] == PADDING_ID, 0.0, logs).sum(axis=1)

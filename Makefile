@@ -6,13 +6,18 @@ JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/i
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: train test parity check format bench clean
+.PHONY: train test test-tensorflow test-jax parity check format bench clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
 
-test: .venv/installed ## the suite, on both backends
+test: .venv/installed ## the suite, on both backends at once
+	$(MAKE) --jobs 2 test-tensorflow test-jax
+
+test-tensorflow: .venv/installed
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity"
+
+test-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity" $(JAX_TESTS)
 
 parity: .venv/parity ## the comparisons with PyTorch

@@ -3,8 +3,7 @@
 import jax
 
 from keras_transformer.training.device import Device, processor
-from keras_transformer.training.losses import masked_cross_entropy
-from keras_transformer.training.metrics import batch_totals
+from keras_transformer.training.metrics import loss_and_totals
 
 
 class TrainingStep:
@@ -34,7 +33,7 @@ class TrainingStep:
             start: index of the first batch.
 
         Yields:
-            The `batch_totals` of each batch, computed before its update.
+            The totals (see `loss_and_totals`) of each batch, computed before its update.
         """
         values = [[v.value for v in group] for group in self._variables()]
         try:
@@ -47,7 +46,7 @@ class TrainingStep:
                     variable.assign(value)
 
     def evaluate(self, batches):
-        """Yields the `batch_totals` of each batch, without dropout."""
+        """Yields the totals (see `loss_and_totals`) of each batch, without dropout."""
         trainable, other, _ = ([v.value for v in group] for group in self._variables())
         for i in range(len(batches)):
             yield self._evaluate_batch(trainable, other, *batches[i])
@@ -61,8 +60,8 @@ class TrainingStep:
 
         def mean_loss(trainable):
             logits, new = self.model.stateless_call(trainable, other, inputs, training=True)
-            loss, words = masked_cross_entropy(target, logits, self.label_smoothing)
-            return loss / words, (new, batch_totals(target, logits))
+            loss, totals = loss_and_totals(target, logits, self.label_smoothing)
+            return loss / totals[2], (new, totals)
 
         gradients, (other, totals) = jax.grad(mean_loss, has_aux=True)(trainable)
         trainable, optimizer = self.optimizer.stateless_apply(optimizer, gradients, trainable)
@@ -70,7 +69,7 @@ class TrainingStep:
 
     def _evaluate_batch(self, trainable, other, inputs, target):
         logits, _ = self.model.stateless_call(trainable, other, inputs, training=False)
-        return batch_totals(target, logits)
+        return loss_and_totals(target, logits)[1]
 
 
 def compile_inference(model, jit_compile):

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.special_tokens import PADDING_ID
-from keras_transformer.training.losses import masked_cross_entropy
+from keras_transformer.training.losses import word_losses
 
 
 def masked_accuracy(target, logits):
@@ -23,20 +23,22 @@ def masked_accuracy(target, logits):
     return ops.sum(ops.cast(right, "float32")), ops.sum(ops.cast(words, "float32"))
 
 
-def batch_totals(target, logits):
-    """What the training loop adds up over batches.
+def loss_and_totals(target, logits, label_smoothing=0.0):
+    """What a step minimises, and what the training loop adds up over batches.
 
     Args:
         target: integer token ids, (B, T).
         logits: (B, T, V).
+        label_smoothing: of the loss that is minimised.
 
     Returns:
-        float32, (3,): the sum of the plain cross entropies in nats, the number of words predicted
-        right, and the number of words.
+        A float32 scalar, the sum of the smoothed cross entropies over the words; and float32 (3,):
+        the sum of the plain cross entropies in nats, the number of words predicted right, and the
+        number of words.
     """
-    loss, words = masked_cross_entropy(target, logits)
-    right, _ = masked_accuracy(target, logits)
-    return ops.stack([loss, right, words])
+    smoothed, plain = word_losses(target, logits, label_smoothing)
+    right, words = masked_accuracy(target, logits)
+    return ops.sum(smoothed), ops.stack([ops.sum(plain), right, words])
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

@@ -3,8 +3,7 @@
 import tensorflow as tf
 
 from keras_transformer.training.device import Device, processor
-from keras_transformer.training.losses import masked_cross_entropy
-from keras_transformer.training.metrics import batch_totals
+from keras_transformer.training.metrics import loss_and_totals
 
 # A batch as `LengthBuckets` makes it, of any size: one trace for all shapes computes as fast as one
 # for each, and a trace takes seconds.
@@ -36,30 +35,30 @@ class TrainingStep:
             start: index of the first batch.
 
         Yields:
-            The `batch_totals` of each batch, computed before its update.
+            The totals (see `loss_and_totals`) of each batch, computed before its update.
         """
         for inputs, target in _prefetched(batches, start):
             yield self._train_batch(inputs, target)
 
     def evaluate(self, batches):
-        """Yields the `batch_totals` of each batch, without dropout."""
+        """Yields the totals (see `loss_and_totals`) of each batch, without dropout."""
         for inputs, target in _prefetched(batches):
             yield self._evaluate_batch(inputs, target)
 
     def _train_batch(self, inputs, target):
         with tf.GradientTape() as tape:
             logits = self.model(inputs, training=True)
-            loss, words = masked_cross_entropy(target, logits, self.label_smoothing)
-            mean_loss = loss / words
+            loss, totals = loss_and_totals(target, logits, self.label_smoothing)
+            mean_loss = loss / totals[2]
         variables = self.model.trainable_variables
         # A word's gradients come one for each place where it stands. Made dense they are added up;
         # Keras's Adam would square them one by one.
         gradients = [tf.convert_to_tensor(x) for x in tape.gradient(mean_loss, variables)]
         self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
-        return batch_totals(target, logits)
+        return totals
 
     def _evaluate_batch(self, inputs, target):
-        return batch_totals(target, self.model(inputs, training=False))
+        return loss_and_totals(target, self.model(inputs, training=False))[1]
 
 
 def compile_inference(model, jit_compile):

@@ -177,7 +177,7 @@ class _ProgressBar:
         self._time = time.perf_counter()
 
     def add(self, results):
-        """Adds the `batch_totals` of some batches."""
+        """Adds the totals of some batches."""
         state = self._state
         for totals in results:
             state.totals = _add(state.totals, totals)

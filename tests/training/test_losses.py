@@ -55,6 +55,22 @@ def test_padding_is_not_counted(label_smoothing):
     assert totals(longer, logits, label_smoothing) == (pytest.approx(expected[0]), 3)
 
 
+@pytest.mark.parametrize("label_smoothing", (0.0, 0.1, 0.9))
+def test_the_gradient_is_softmax_minus_labels(label_smoothing):
+    """What a step of gradient descent subtracts from the logits, and nothing from padding."""
+    logits = keras.Sequential([keras.layers.Embedding(2, 15), keras.layers.Reshape((3, 5))])
+    logits.compile(
+        keras.optimizers.SGD(1.0), MaskedCrossEntropy(label_smoothing), jit_compile=False
+    )
+    logits.build((2,))
+    logits.set_weights([LOGITS.reshape(2, 15)])
+    logits.train_on_batch(np.array([0, 1]), TARGET)
+    change = LOGITS - logits.get_weights()[0].reshape(2, 3, 5)
+    p = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=-1, keepdims=True)
+    q = (1 - label_smoothing) * np.eye(5)[TARGET] + label_smoothing / 5
+    np.testing.assert_allclose(change, (p - q) * (TARGET != 0)[..., None] / 3, atol=1e-6)
+
+
 def test_totals_of_ragged_batches_are_those_of_one_batch():
     whole = totals(TARGET, LOGITS)
     first, second = totals(TARGET[:1, :2], LOGITS[:1, :2]), totals(TARGET[1:, :1], LOGITS[1:, :1])

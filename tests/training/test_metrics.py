@@ -4,7 +4,7 @@ import pytest
 from layer_contract import dtype_of, normal, numpy
 
 from keras_transformer.training.losses import masked_cross_entropy
-from keras_transformer.training.metrics import MaskedAccuracy, batch_totals, masked_accuracy
+from keras_transformer.training.metrics import MaskedAccuracy, loss_and_totals, masked_accuracy
 
 TARGET = np.array([[4, 2, 3, 0], [1, 3, 0, 0]], "int32")  # five words
 GUESS = np.array([[4, 1, 3, 0], [1, 4, 0, 2]])  # three of them, and a zero for padding
@@ -53,13 +53,15 @@ def test_half_precise_counts_are_exact():
     assert totals(np.ones((1, 3001), "int32"), logits) == (3001, 3001)
 
 
-def test_batch_totals_are_loss_right_words():
+def test_totals_are_loss_right_words_whatever_is_minimised():
     logits = logits_of(GUESS)
-    y = batch_totals(TARGET, logits)
-    assert (dtype_of(y), y.shape) == ("float32", (3,))
-    loss, words = masked_cross_entropy(TARGET, logits)
-    np.testing.assert_allclose(numpy(y), [float(loss), 3, 5], rtol=1e-6)
-    assert float(words) == 5
+    plain, words = masked_cross_entropy(TARGET, logits)
+    for label_smoothing in (0.0, 0.2):
+        loss, y = loss_and_totals(TARGET, logits, label_smoothing)
+        assert (dtype_of(y), y.shape) == ("float32", (3,))
+        np.testing.assert_allclose(numpy(y), [float(plain), 3, float(words)], rtol=1e-6)
+        smoothed, _ = masked_cross_entropy(TARGET, logits, label_smoothing)
+        assert float(loss) == pytest.approx(float(smoothed))
 
 
 def test_the_class_is_the_share_of_all_words_so_far():

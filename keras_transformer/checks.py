@@ -17,6 +17,13 @@ def check_rate(**rates):
             )
 
 
+def check_positive(**numbers):
+    """Raises a ValueError that names the first number that is not positive."""
+    for name, number in numbers.items():
+        if not isinstance(number, (int, float)) or not number > 0:
+            raise ValueError(f"`{name}` must be positive. Received: {name}={number!r}")
+
+
 def check_even(**sizes):
     """Raises a ValueError that names the first size that is odd."""
     for name, size in sizes.items():

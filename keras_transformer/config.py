@@ -30,12 +30,22 @@ class RunConfig:
     data: str = _setting(
         "data/english-german.tsv", "sentence pairs: .tsv, .txt or .pkl (the project's own corpus)"
     )
+    validation: str | None = _setting(None, "pairs to watch (none: a tenth of the sentences)")
+    test: str | None = _setting(None, "pairs to judge by (none: a tenth of the sentences)")
     n_sentences: int | None = _setting(None, "pairs to take, from the first (none: all there are)")
     min_count: int = _setting(
         1, "words that occur less often are unknown (1: in a small corpus most words are rare)"
     )
+    tokenizer: str = _setting("words", "words, or bpe: pieces of words (words: easiest to look at)")
+    vocab_size: int = _setting(8000, "ids of the BPE vocabulary, or of each of the two (8000)")
+    share_vocabulary: bool = _setting(
+        False, "one BPE vocabulary and its vectors for both languages, where they share words"
+    )
+    bpe_dropout: float = _setting(
+        0.0, "chance to leave out a merge in training (0: such a run is not repeatable to the bit)"
+    )
     max_length: int = _setting(
-        128, "tokens; longer pairs are dropped (128: hardly any sentence is longer)"
+        128, "words and signs; longer pairs are dropped (128: hardly any sentence is longer)"
     )
     seed: int = _setting(0, "of the split, the weights, the order and the dropout (any will do)")
 
@@ -44,6 +54,10 @@ class RunConfig:
     d_ff: int = _setting(512, "size inside the feed-forward networks (512: for small corpora)")
     n: int = _setting(3, "layers of encoder and of decoder (3: for small corpora)")
     rate: float = _setting(0.2, "dropout rate (.2: the corpora are small)")
+    attention_rate: float = _setting(0.0, "dropout rate of the attention weights (0: the paper)")
+    activation_rate: float = _setting(
+        0.0, "dropout rate inside the feed-forward networks (0: the paper)"
+    )
     norm_first: bool = _setting(True, "pre-norm: trains with high learning rates from the start")
     tie_output: bool = _setting(True, "target words also weigh the output: fewer weights to learn")
 
@@ -51,6 +65,10 @@ class RunConfig:
         15, "passes over the training part (15: the validation loss is flat by then)"
     )
     batch_size: int = _setting(64, "pairs in a batch (64: enough updates in few epochs)")
+    batch_tokens: int | None = _setting(
+        None, "tokens in a batch on each side, padding included, instead of batch_size"
+    )
+    accumulation: int = _setting(1, "batches for one update, where memory is short (1: it is not)")
     warmup_steps: int = _setting(
         600, "updates until the highest learning rate (600: some five epochs)"
     )
@@ -58,12 +76,23 @@ class RunConfig:
         0.5, "factor on the paper's learning rate (.5: scored better than 1)"
     )
     label_smoothing: float = _setting(0.1, "share of probability given to all words (the paper)")
-    patience: int = _setting(
-        5, "epochs without a better validation loss before it stops (5: the loss wavers)"
+    clip_norm: float | None = _setting(
+        None, "greatest norm of the gradients together (none: it trains well without)"
+    )
+    ema: float = _setting(
+        0.0, "momentum of the weights' moving average, to be used instead of them (0: no average)"
+    )
+    monitor: str = _setting(
+        "loss", "what is best: loss, or bleu of the validation part (loss: takes no time)"
+    )
+    patience: int = _setting(5, "epochs without a better one before it stops (5: the loss wavers)")
+    keep_weights: int = _setting(
+        0, "of how many last epochs the weights are kept, to be averaged (0: only the best)"
     )
     dtype: str = _setting(
         "auto", "auto: mixed_bfloat16 where the processor or GPU computes in it, else float32"
     )
+    tensorboard: bool = _setting(False, "also log the curves for TensorBoard (pip install it)")
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -71,21 +100,36 @@ class RunConfig:
         for name in _POSITIVE:
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be positive. Received: {getattr(self, name)}")
+        if self.keep_weights < 0:
+            raise ValueError(f"`keep_weights` must not be negative. Received: {self.keep_weights}")
         if self.d_model % self.h:
             raise ValueError(
                 "`d_model` must be divisible by the number of heads. "
                 f"Received: d_model={self.d_model}, h={self.h}"
             )
-        check_rate(rate=self.rate, label_smoothing=self.label_smoothing)
+        for name in _RATES:
+            check_rate(**{name: getattr(self, name)})
         if self.max_length > MAX_SOURCE_TOKENS:
             raise ValueError(
                 f"`max_length` must be at most {MAX_SOURCE_TOKENS}: longer sentences are not "
                 f"translated. Received: {self.max_length}"
             )
+        if self.batch_tokens is not None and self.batch_tokens < 1:
+            raise ValueError(f"`batch_tokens` must be positive. Received: {self.batch_tokens}")
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise ValueError(f"`clip_norm` must be positive. Received: {self.clip_norm}")
+        if self.tokenizer == "words" and (self.share_vocabulary or self.bpe_dropout):
+            raise ValueError(
+                "`share_vocabulary` and `bpe_dropout` are for tokenizer=bpe. Received: tokenizer="
+                f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
+            )
         if self.seed < 0:
             raise ValueError(f"`seed` must not be negative. Received: {self.seed}")
-        if self.dtype not in DTYPES:
-            raise ValueError(f"`dtype` must be one of {DTYPES}. Received: {self.dtype!r}")
+        for name, values in _CHOICES.items():
+            if getattr(self, name) not in values:
+                raise ValueError(
+                    f"`{name}` must be one of {values}. Received: {getattr(self, name)!r}"
+                )
 
     @classmethod
     def from_preset(cls, preset="small", **changes):
@@ -112,7 +156,7 @@ class RunConfig:
         Raises:
             ValueError: if another field than these would change.
         """
-        fixed = set(changes) - {"epochs", "patience", "data"}
+        fixed = set(changes) - {"epochs", "patience", "data", "validation", "test"}
         other = {name: changes[name] for name in fixed if changes[name] != getattr(self, name)}
         if other:
             raise ValueError(
@@ -156,10 +200,13 @@ def _check_type(field, value):
 
 _POSITIVE = (
     "min_count", "max_length", "d_model", "h", "d_ff", "n", "epochs", "batch_size",
-    "warmup_steps", "patience",
+    "warmup_steps", "patience", "vocab_size", "accumulation",
 )  # fmt: skip
 
-DTYPES = ("auto", "float32", "mixed_bfloat16")
+_RATES = ("rate", "attention_rate", "activation_rate", "label_smoothing", "bpe_dropout", "ema")
+
+DTYPES = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
+_CHOICES = {"dtype": DTYPES, "tokenizer": ("words", "bpe"), "monitor": ("loss", "bleu")}
 
 PRESETS = {
     "tiny": {"d_model": 64, "d_ff": 128, "n": 2, "epochs": 10, "warmup_steps": 400},

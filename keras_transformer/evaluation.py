@@ -20,12 +20,14 @@ class Scores(NamedTuple):
         )
 
 
-def score(translations, references):
+def score(translations, references, tokenize="13a"):
     """Corpus BLEU and chrF.
 
     Args:
         translations: a translation of each sentence.
         references: for each sentence a list of at least one right translation.
+        tokenize: how BLEU takes sentences apart: "13a", the standard, or "none" for text that is
+            tokenized already. The signature says which.
 
     Returns:
         `Scores`.
@@ -50,7 +52,8 @@ def score(translations, references):
     most = max(map(len, references))
     # sacrebleu wants the first reference of every sentence, then the second, … None: has none.
     streams = [[x[i] if i < len(x) else None for x in references] for i in range(most)]
-    bleu, chrf = BLEU(), CHRF()
+    # Without `force`, sacrebleu warns of text that looks tokenized, even if told so.
+    bleu, chrf = BLEU(tokenize=tokenize, force=tokenize == "none"), CHRF()
     bleu_score = bleu.corpus_score(translations, streams).score
     chrf_score = chrf.corpus_score(translations, streams).score
     signatures = (str(bleu.get_signature()), str(chrf.get_signature()))

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from keras_transformer.config import RunConfig
-from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.files import replacing, reserve
 from keras_transformer.models.transformer import TransformerModel
 
@@ -12,6 +12,7 @@ HISTORY_COLUMNS = (
     "epoch", "loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate",
     "tokens_per_second", "seconds",
 )  # fmt: skip
+SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
 
 
 class RunFolder:
@@ -79,7 +80,7 @@ class RunFolder:
     def read_tokenizers(self):
         """Reads the source tokenizer and the target tokenizer."""
         files = (self._source_tokenizer, self._target_tokenizer)
-        return tuple(WordTokenizer.load(self._existing(file)) for file in files)
+        return tuple(Tokenizer.load(self._existing(file)) for file in files)
 
     def read_test(self):
         """Reads the test sentences, a list of (source, references)."""
@@ -97,7 +98,8 @@ class RunFolder:
         with open(self._existing(self.history), encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         try:
-            history = [{name: float(row[name]) for name in HISTORY_COLUMNS} for row in rows]
+            columns = _columns(rows)
+            history = [{name: float(row[name]) for name in columns} for row in rows]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{self.history} must have numbers in the columns {HISTORY_COLUMNS}. "
@@ -110,34 +112,49 @@ class RunFolder:
     def write_history(self, history):
         """Writes the history, a list with a dictionary of numbers per epoch."""
         with replacing(self.history) as beside, open(beside, "w", newline="") as file:
-            writer = csv.DictWriter(file, HISTORY_COLUMNS)
+            writer = csv.DictWriter(file, _columns(history))
             writer.writeheader()
             writer.writerows(history)
 
-    def write_weights(self, model):
-        """Writes the model's weights as the best ones."""
-        with replacing(self.weights) as beside:
+    def write_weights(self, model, name="best"):
+        """Writes the model's weights under a name."""
+        with replacing(self.weights_file(name)) as beside:
             # HDF5 crashes the process when a disk is full in mid-file: four bytes a number, some
             # for the names.
             reserve(beside, 4 * model.count_params() + 2**20)
             model.save_weights(beside)
 
-    def read_model(self, dtype="float32"):
-        """Builds the model with its best weights.
+    def write_epoch_weights(self, model, epoch, keep):
+        """Writes the weights of an epoch, and then removes those of all but the last `keep`."""
+        self.write_weights(model, f"epoch-{epoch:04d}")
+        for file in self.epoch_weights()[:-keep]:
+            file.unlink()
+
+    def epoch_weights(self):
+        """The files of weights of single epochs, in their order."""
+        return sorted(self.weights.parent.glob("epoch-*.weights.h5"))
+
+    def weights_file(self, name):
+        """The file of the weights of this name."""
+        return self.weights.with_name(f"{name}.weights.h5")
+
+    def read_model(self, dtype="float32", weights="best"):
+        """Builds the model with its best weights, or others.
 
         Args:
             dtype: dtype policy to compute in; the weights are float32 in any case.
+            weights: name of the weights: "best", "average" or "epoch-0012".
 
         Returns:
             A built `TransformerModel`.
         """
         model = make_model(self.read_config(), *self.read_tokenizers(), dtype)
-        weights = self._existing(self.weights)
+        file = self._existing(self.weights_file(weights))
         try:
-            model.load_weights(weights)
+            model.load_weights(file)
         except (ValueError, OSError, KeyError, RuntimeError) as error:
             raise ValueError(
-                f"{self.weights} does not fit {self._config}: the files are of different runs, or "
+                f"{file} does not fit {self._config}: the files are of different runs, or "
                 f"damaged. Received: {error}"
             ) from None
         return model
@@ -177,10 +194,18 @@ def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
         rate=config.rate,
         norm_first=config.norm_first,
         tie_output=config.tie_output,
+        share_embeddings=config.share_vocabulary,
+        attention_rate=config.attention_rate,
+        activation_rate=config.activation_rate,
         dtype=dtype,
     )
     model.build(((None, None), (None, None)))
     return model
+
+
+def _columns(history):
+    scored = bool(history) and "validation_bleu" in history[0]
+    return SCORED_COLUMNS if scored else HISTORY_COLUMNS
 
 
 def _test_lines(test):

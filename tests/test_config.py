@@ -13,8 +13,14 @@ FIELDS = {field.name: field for field in dataclasses.fields(RunConfig)}
 # A value for each field that is not its default, with its flags.
 OTHERS = {
     "data": "other.tsv",
+    "validation": "watched.tsv",
+    "test": "judged.tsv",
     "n_sentences": 1000,
     "min_count": 2,
+    "tokenizer": "bpe",
+    "vocab_size": 900,
+    "share_vocabulary": True,
+    "bpe_dropout": 0.1,
     "max_length": 40,
     "seed": 7,
     "d_model": 128,
@@ -22,16 +28,26 @@ OTHERS = {
     "d_ff": 100,
     "n": 1,
     "rate": 0.05,
+    "attention_rate": 0.1,
+    "activation_rate": 0.2,
     "norm_first": False,
     "tie_output": False,
     "epochs": 3,
     "batch_size": 17,
+    "batch_tokens": 500,
+    "accumulation": 2,
     "warmup_steps": 10,
     "learning_rate_scale": 0.7,
     "label_smoothing": 0.0,
+    "clip_norm": 1.0,
+    "ema": 0.9,
+    "monitor": "bleu",
+    "keep_weights": 3,
     "patience": 2,
     "dtype": "float32",
+    "tensorboard": True,
 }
+FREE = {"epochs", "patience", "data", "validation", "test"}
 
 
 def flags(name, value):
@@ -113,7 +129,18 @@ IMPOSSIBLE = [
     ("label_smoothing", 1.0),
     ("label_smoothing", -0.1),
     ("dtype", "float16"),
-    ("dtype", "mixed_float16"),
+    ("dtype", "bfloat16"),
+    ("tokenizer", "letters"),
+    ("monitor", "accuracy"),
+    ("share_vocabulary", True),
+    ("bpe_dropout", 0.1),
+    ("bpe_dropout", 1.0),
+    ("ema", 1.0),
+    ("attention_rate", -0.1),
+    ("clip_norm", 0.0),
+    ("batch_tokens", 0),
+    ("accumulation", 0),
+    ("keep_weights", -1),
     ("h", 0),
     ("d_model", "256"),
     ("epochs", "10"),
@@ -170,12 +197,17 @@ def test_a_run_goes_on_longer_and_with_its_data_elsewhere():
     assert RunConfig().with_changes() == RunConfig()
 
 
-@pytest.mark.parametrize("name", FIELDS.keys() - {"epochs", "patience", "data"})
+@pytest.mark.parametrize("name", FIELDS.keys() - FREE)
 def test_a_run_does_not_become_another_one(name):
     same = {name: FIELDS[name].default}
     assert RunConfig().with_changes(**same, epochs=30) == RunConfig(epochs=30)
     with pytest.raises(ValueError, match=rf"begin another run. Received: {{'{name}': "):
         RunConfig().with_changes(**{name: OTHERS[name]}, epochs=30)
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_what_may_change(name):
+    assert RunConfig().with_changes(**{name: OTHERS[name]}) == RunConfig(**{name: OTHERS[name]})
 
 
 def test_an_impossible_value_stops_a_change_too():

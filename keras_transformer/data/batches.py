@@ -1,58 +1,84 @@
 """Batches of equally long sentences."""
 
+import math
+
 import keras
 import numpy as np
 
 from keras_transformer.special_tokens import PADDING_ID
 
 
-def bucket_length(length):
+def bucket_length(length, steps=2):
     """The length to which a sequence is padded: 4, 6, 8, 12, 16, 24, 32, 48, …
 
-    Few lengths mean few shapes to compile, steps of at most a half mean little padding.
+    Few lengths mean few shapes to compile, small steps mean little padding.
+
+    Args:
+        length: number of tokens.
+        steps: number of lengths from one power of two to the next, at least 2 tokens apart.
+
+    Returns:
+        The least of these lengths that is enough.
     """
-    bucket = 4
-    while bucket < length:
-        bucket = bucket * 3 // 2 if bucket & (bucket - 1) == 0 else bucket * 4 // 3
-    return bucket
+    if length <= 4:
+        return 4
+    below = 1 << ((length - 1).bit_length() - 1)
+    step = max(2, below // steps)
+    return math.ceil(length / step) * step
 
 
 class LengthBuckets(keras.utils.PyDataset):
     """Batches `((source, target[:, :-1]), target[:, 1:])` of padded int32 ids.
 
     A pair belongs to the bucket of its longer side. Each batch holds pairs of one bucket and always
-    `batch_size` rows (rows of padding fill the last batch of a bucket), so there are as many shapes
-    as buckets. Padding and empty rows count nothing in the loss.
+    as many rows (rows of padding fill the last batch of a bucket), so there are as many shapes as
+    buckets. Padding and empty rows count nothing in the loss.
 
     It is what `model.fit` takes as well (with `shuffle=False`: it shuffles itself).
 
     Args:
-        examples: list of (source ids, target ids), the target with its start and end.
-        batch_size: rows in a batch, B.
+        examples: list of (source ids, target ids), the target with its start and end; or a function
+            without arguments that makes such a list anew for each epoch.
+        batch_size: rows in a batch, B; None if `batch_tokens` says it.
         source_vocab_size: number of source words.
         target_vocab_size: number of target words.
         seed: reshuffles inside the buckets and the batches among each other for each epoch; None
             keeps the order.
+        batch_tokens: tokens in a batch on each side, padding included: short pairs come in more
+            rows than long ones.
+        multiple: batches of nothing but padding are added until their number is a multiple of this.
 
     Raises:
-        ValueError: if there are no examples or an id is outside its vocabulary.
+        ValueError: if there are no examples, an id is outside its vocabulary, or not exactly one of
+            the sizes is given and positive.
     """
 
     def __init__(
-        self, examples, batch_size, source_vocab_size, target_vocab_size, seed=None, **kwargs
+        self,
+        examples,
+        batch_size,
+        source_vocab_size,
+        target_vocab_size,
+        seed=None,
+        batch_tokens=None,
+        multiple=1,
+        **kwargs,
     ):
         super().__init__(**kwargs)
-        if not examples or batch_size < 1:
+        sizes = [size for size in (batch_size, batch_tokens) if size is not None]
+        if len(sizes) != 1 or sizes[0] < 1:
             raise ValueError(
-                "Batches need examples and a positive size. "
-                f"Received: {len(examples)} examples, batch_size={batch_size}"
+                "Give the size of a batch either in rows or in tokens, and a positive one. "
+                f"Received: batch_size={batch_size}, batch_tokens={batch_tokens}"
             )
-        sources, targets = zip(*examples, strict=True)
-        _check_ids(sources, source_vocab_size, "source")
-        _check_ids(targets, target_vocab_size, "target")
+        self._vocab_sizes = (source_vocab_size, target_vocab_size)
         self.batch_size = batch_size
+        self.batch_tokens = batch_tokens
+        self.multiple = multiple
         self.seed = seed
-        self._buckets = _pad_into_buckets(sources, targets)
+        self._make_examples = examples if callable(examples) else None
+        if not self._make_examples:
+            self._buckets = _pad_into_buckets(examples, self._vocab_sizes)
         self.set_epoch(0)
 
     @property
@@ -67,19 +93,28 @@ class LengthBuckets(keras.utils.PyDataset):
         words = [np.count_nonzero(ids) for bucket in self._buckets.values() for ids in bucket]
         return 1 - sum(words) / sum(sizes)
 
+    def rows(self, length):
+        """The number of rows in a batch of this length."""
+        return self.batch_size or max(1, self.batch_tokens // length)
+
     def set_epoch(self, epoch):
         """Goes to an epoch, the first being 0: its order depends on it and the seed alone."""
         self.epoch = epoch
+        if self._make_examples:
+            self._buckets = _pad_into_buckets(self._make_examples(), self._vocab_sizes)
         shuffle = self.seed is not None
         random = np.random.default_rng((self.seed, epoch)) if shuffle else None
         self._plan = []
         for length, (source, _) in self._buckets.items():
-            rows = random.permutation(len(source)) if shuffle else np.arange(len(source))
-            for start in range(0, len(rows), self.batch_size):
-                self._plan.append((length, rows[start : start + self.batch_size]))
+            order = random.permutation(len(source)) if shuffle else np.arange(len(source))
+            size = self.rows(length)
+            for start in range(0, len(order), size):
+                self._plan.append((length, order[start : start + size]))
         if shuffle:
             random.shuffle(self._plan)
         self._vary_the_beginning()
+        empty = (self.shapes[0], np.arange(0))
+        self._plan += [empty] * (-len(self._plan) % self.multiple)
 
     def _vary_the_beginning(self):
         # `fit` on TensorFlow judges all batches by the first two: it takes other lengths only if
@@ -98,12 +133,11 @@ class LengthBuckets(keras.utils.PyDataset):
 
     def __getitem__(self, index):
         length, rows = self._plan[index]
-        source, target = (self._fill(ids[rows]) for ids in self._buckets[length])
+        fill = ((0, self.rows(length) - len(rows)), (0, 0))
+        source, target = (
+            np.pad(ids[rows], fill, constant_values=PADDING_ID) for ids in self._buckets[length]
+        )
         return (source, target[:, :-1]), target[:, 1:]
-
-    def _fill(self, ids):
-        missing = self.batch_size - len(ids)
-        return np.pad(ids, ((0, missing), (0, 0)), constant_values=PADDING_ID)
 
 
 def pad_ids(sequences, length):
@@ -122,10 +156,15 @@ def pad_ids(sequences, length):
     return padded
 
 
-def _pad_into_buckets(sources, targets):
+def _pad_into_buckets(examples, vocab_sizes):
+    if not examples:
+        raise ValueError("Batches need examples. Received: none")
+    sources, targets = zip(*examples, strict=True)
+    _check_ids(sources, vocab_sizes[0], "source")
+    _check_ids(targets, vocab_sizes[1], "target")
     # The decoder reads one id less than the target has.
     pairs = zip(sources, targets, strict=True)
-    lengths = [bucket_length(max(len(x), len(y) - 1)) for x, y in pairs]
+    lengths = [bucket_length(max(len(x), len(y) - 1), steps=4) for x, y in pairs]
     buckets = {}
     for length in sorted(set(lengths)):
         rows = [i for i, other in enumerate(lengths) if other == length]

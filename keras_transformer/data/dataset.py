@@ -8,7 +8,13 @@ import numpy as np
 
 from keras_transformer.checks import check_sizes
 from keras_transformer.data.batches import LengthBuckets
-from keras_transformer.data.tokenizers import WordTokenizer, encode_source, encode_target
+from keras_transformer.data.tokenizers import (
+    SubwordTokenizer,
+    Tokenizer,
+    WordTokenizer,
+    encode_source,
+    encode_target,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +24,7 @@ class PreparedDataset:
     Attributes:
         train: (source, target) sentences to learn from.
         validation: (source, target) sentences to watch.
-        test: (source, references) to judge by: each source once, with all its translations.
+        test: (source, references) to judge by: each source with all its translations.
         source_tokenizer: fitted on the sources of `train`.
         target_tokenizer: fitted on the targets of `train`.
         dropped: number of pairs left out, by reason.
@@ -27,25 +33,40 @@ class PreparedDataset:
     train: list
     validation: list
     test: list
-    source_tokenizer: WordTokenizer
-    target_tokenizer: WordTokenizer
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
     dropped: dict
 
-    def batches(self, pairs, batch_size, seed=None):
-        """Batches of `train` or `validation`, a `LengthBuckets`; shuffled if there is a seed."""
-        examples = [
-            (encode_source(self.source_tokenizer, x), encode_target(self.target_tokenizer, y))
-            for x, y in pairs
-        ]
+    def batches(self, pairs, batch_size, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0):
+        """Batches of sentence pairs.
+
+        Args:
+            pairs: `train` or `validation`.
+            batch_size, seed, batch_tokens, multiple: see `LengthBuckets`.
+            bpe_dropout: the chance to leave out a merge; above 0 the pairs are taken apart anew for
+                each epoch.
+
+        Returns:
+            A `LengthBuckets`.
+        """
+        source, target = (
+            tokenizer.with_dropout(bpe_dropout) if bpe_dropout else tokenizer
+            for tokenizer in (self.source_tokenizer, self.target_tokenizer)
+        )
+
+        def examples():
+            return [(encode_source(source, x), encode_target(target, y)) for x, y in pairs]
+
+        examples = examples if bpe_dropout else examples()
         sizes = (self.source_tokenizer.vocab_size, self.target_tokenizer.vocab_size)
-        return LengthBuckets(examples, batch_size, *sizes, seed=seed)
+        return LengthBuckets(examples, batch_size, *sizes, seed, batch_tokens, multiple)
 
     def __str__(self):
         lines = [
             f"{len(self.train):,} training pairs, {len(self.validation):,} validation pairs, "
             f"{len(self.test):,} test sentences",
             f"{self.source_tokenizer.vocab_size:,} source and "
-            f"{self.target_tokenizer.vocab_size:,} target words",
+            f"{self.target_tokenizer.vocab_size:,} target tokens",
         ]
         lines += [f"dropped {n:,} pairs: {why}" for why, n in self.dropped.items() if n]
         return "\n".join(lines)
@@ -62,8 +83,11 @@ class PrepareDataset:
         validation_share: share of the source sentences in the validation part.
         test_share: share of the source sentences in the test part.
         min_count: words that occur less often in the training part become unknown.
-        max_length: pairs with more tokens than this on either side are dropped.
+        max_length: pairs with more words and signs than this on either side are dropped.
         seed: of the split.
+        tokenizer: "words", or "bpe" for pieces of words.
+        vocab_size: number of ids of a BPE vocabulary.
+        share_vocabulary: whether both languages have one BPE vocabulary.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -77,10 +101,15 @@ class PrepareDataset:
         min_count=1,
         max_length=128,
         seed=0,
+        tokenizer="words",
+        vocab_size=8000,
+        share_vocabulary=False,
     ):
         if n_sentences is not None:
             check_sizes(n_sentences=n_sentences)
-        check_sizes(min_count=min_count, max_length=max_length)
+        check_sizes(min_count=min_count, max_length=max_length, vocab_size=vocab_size)
+        if tokenizer not in ("words", "bpe"):
+            raise ValueError(f"`tokenizer` must be words or bpe. Received: tokenizer={tokenizer!r}")
         if not (validation_share > 0 and test_share > 0 and validation_share + test_share < 1):
             raise ValueError(
                 "The shares must be positive and leave something for training. "
@@ -92,12 +121,18 @@ class PrepareDataset:
         self.min_count = min_count
         self.max_length = max_length
         self.seed = seed
+        self.tokenizer = tokenizer
+        self.vocab_size = vocab_size
+        self.share_vocabulary = share_vocabulary
 
-    def __call__(self, pairs):
+    def __call__(self, pairs, validation=None, test=None):
         """Prepares.
 
         Args:
             pairs: list of (source, target) sentences.
+            validation: such a list to watch, or None: a share of `pairs` is split off.
+            test: such a list to judge by, in the order in which it shall be translated, or None
+                likewise. No source of these two stays in the training part.
 
         Returns:
             A `PreparedDataset`.
@@ -111,18 +146,28 @@ class PrepareDataset:
                 f"Received: n_sentences={self.n_sentences}"
             )
         kept, dropped = self._keep(pairs[: self.n_sentences])
-        train, validation, test = self._split(kept, dropped)
+        kept = _without(kept, [*(validation or ()), *(test or ())], dropped)
+        shares = (self.validation_share, self.test_share)
+        given = [part is not None for part in (validation, test)]
+        train, *split_off = self._split(
+            kept, [s * (not g) for s, g in zip(shares, given, strict=True)], dropped
+        )
+        train = _as_pairs(train)
+        tokenizers = self._tokenizers(*zip(*train, strict=True))
         return PreparedDataset(
-            train=_as_pairs(train),
-            validation=_as_pairs(validation),
-            test=test,
-            source_tokenizer=self._tokenizer(source for source, _ in _as_pairs(train)),
-            target_tokenizer=self._tokenizer(target for _, target in _as_pairs(train)),
+            train=train,
+            validation=_stripped(validation) if given[0] else _as_pairs(split_off[0]),
+            test=[(x, [y]) for x, y in _stripped(test)] if given[1] else split_off[1],
+            source_tokenizer=tokenizers[0],
+            target_tokenizer=tokenizers[1],
             dropped=dropped,
         )
 
-    def _tokenizer(self, sentences):
-        return WordTokenizer.train(sentences, min_count=self.min_count)
+    def _tokenizers(self, sources, targets):
+        if self.tokenizer == "words":
+            return [WordTokenizer.train(x, min_count=self.min_count) for x in (sources, targets)]
+        sides = [sources + targets] * 2 if self.share_vocabulary else [sources, targets]
+        return [SubwordTokenizer.train(x, self.vocab_size) for x in sides]
 
     def _keep(self, pairs):
         """Groups the targets by source; counts what is left out."""
@@ -130,8 +175,7 @@ class PrepareDataset:
         targets = collections.defaultdict(list)
         dropped = {"one side is empty": 0, "the same pair again": 0, self._too_long(): 0}
         for pair in pairs:
-            # However it is typed, one sentence is one: it shall not be in two parts.
-            source, target = (" ".join(unicodedata.normalize("NFC", x).split()) for x in pair)
+            source, target = map(_normal, pair)
             if not source or not target:
                 dropped["one side is empty"] += 1
             elif target in targets[source]:
@@ -145,18 +189,36 @@ class PrepareDataset:
     def _too_long(self):
         return f"more than {self.max_length} tokens"
 
-    def _split(self, groups, dropped):
-        validation = round(len(groups) * self.validation_share)
-        test = round(len(groups) * self.test_share)
-        if min(validation, test, len(groups) - validation - test) < 1:
+    def _split(self, groups, shares, dropped):
+        sizes = [round(len(groups) * share) for share in shares]
+        rest = len(groups) - sum(sizes)
+        if rest < 1 or any(share and not size for share, size in zip(shares, sizes, strict=True)):
             raise ValueError(
                 "There are too few different source sentences for a training, a validation and a "
                 f"test part. Received: {len(groups)}; dropped: {dropped}"
             )
         order = np.random.default_rng(self.seed).permutation(len(groups))
         shuffled = [groups[i] for i in order]
-        rest = len(groups) - validation - test
-        return shuffled[:rest], shuffled[rest : rest + validation], shuffled[rest + validation :]
+        validation = rest + sizes[0]
+        return shuffled[:rest], shuffled[rest:validation], shuffled[validation:]
+
+
+def _without(groups, held_out, dropped):
+    """The groups whose source is not held out."""
+    held_out = {_normal(source) for source, _ in held_out}
+    kept = [group for group in groups if group[0] not in held_out]
+    found = len(_as_pairs(groups)) - len(_as_pairs(kept))
+    dropped["the source is held out for validation or test"] = found
+    return kept
+
+
+def _stripped(pairs):
+    return [(_normal(source), _normal(target)) for source, target in pairs]
+
+
+def _normal(sentence):
+    """However it is typed, one sentence is one: it shall not be in two parts."""
+    return " ".join(unicodedata.normalize("NFC", sentence).split())
 
 
 def _as_pairs(groups):

@@ -1,11 +1,11 @@
-"""Words as ids, and back without loss."""
+"""Sentences as ids, and back without loss."""
 
 import collections
 import os
 import re
 
 import tokenizers
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from keras_transformer.files import replacing
 from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
@@ -13,22 +13,30 @@ from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, U
 # A word keeps the mark of the space before it (and its inner apostrophes), a punctuation mark is a
 # token of its own: so the text can be put together again as it was.
 _SPACE = "▁"
+_UNKNOWN = SPECIAL_TOKENS[UNKNOWN_ID]
 _TOKEN = Regex(rf"{_SPACE}?\w+(?:['’]\w+)*|{_SPACE}?[^\w\s{_SPACE}]")
 _PRE_TOKENIZER = pre_tokenizers.Sequence(
     [pre_tokenizers.Metaspace(_SPACE), pre_tokenizers.Split(_TOKEN, "isolated")]
 )
 
-_REST = re.compile(r"[\w\u0300-\u036f]*")  # letters and accents that were dropped after the others
+# What the vocabulary drops is no part of a token, except for letters in a word, and accents.
+_ACCENTS = r"[\u0300-\u036f]*"
+_LETTERS = r"[\w\u0300-\u036f]*"
+_WORD = re.compile(r"\w\S*\Z")
+_SIGN = re.compile(rf"[^\w\u0300-\u036f]{_ACCENTS}\Z")
+_BEFORE_WORD, _AFTER_WORD = re.compile(rf"{_LETTERS}\Z"), re.compile(_LETTERS)
+_AFTER_SIGN = re.compile(_ACCENTS)
 
 
-class WordTokenizer:
-    """Splits sentences into words and punctuation marks, and joins them again.
+class Tokenizer:
+    """Takes sentences apart into tokens, and joins them again.
 
     What it takes apart it puts together again: `decode(encode(s)) == normalize(s)` for every
-    sentence of known words. Its file is the JSON of Hugging Face `tokenizers`.
+    sentence that holds nothing unknown. Its file is the JSON of Hugging Face `tokenizers`.
 
     Args:
-        tokenizer: the `tokenizers.Tokenizer` that does the work; made by `train` or `load`.
+        tokenizer: the `tokenizers.Tokenizer` that does the work; made by `train` of a subclass, or
+            by `load`.
     """
 
     def __init__(self, tokenizer):
@@ -36,51 +44,16 @@ class WordTokenizer:
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
 
-    @classmethod
-    def train(cls, sentences, min_count=1):
-        """Makes a vocabulary, the frequent words first.
-
-        It reads later sentences as these are written: if none of these has capitals, punctuation
-        or letters beyond ASCII, then it lower-cases, drops punctuation or drops accents. So what
-        users type meets the vocabulary.
-
-        Args:
-            sentences: the sentences to learn from: those of the training part, no others.
-            min_count: words that occur less often become unknown.
+    @staticmethod
+    def load(path):
+        """Reads what `save` wrote.
 
         Returns:
-            A `WordTokenizer`.
-
-        Raises:
-            ValueError: if no word is left.
-        """
-        sentences = list(sentences)
-        tokenizer = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN_ID]))
-        tokenizer.normalizer = _normalizer("".join(sentences))
-        tokenizer.pre_tokenizer = _PRE_TOKENIZER
-        tokenizer.decoder = decoders.Metaspace(_SPACE)
-        words = [word for word, count in _count_words(tokenizer, sentences) if count >= min_count]
-        if not words:
-            raise ValueError(
-                f"No word occurs {min_count} times: give more sentences or a smaller `min_count`. "
-                f"Received: {len(sentences)} sentences"
-            )
-        vocabulary = {word: i for i, word in enumerate([*SPECIAL_TOKENS, *words])}
-        tokenizer.model = models.WordLevel(vocabulary, unk_token=SPECIAL_TOKENS[UNKNOWN_ID])
-        return cls(tokenizer)
-
-    @staticmethod
-    def count_tokens(sentence):
-        """How many tokens a sentence has, whatever the vocabulary."""
-        return len(_PRE_TOKENIZER.pre_tokenize_str(sentence))
-
-    @classmethod
-    def load(cls, path):
-        """Reads what `save` wrote.
+            A `WordTokenizer` or a `SubwordTokenizer`, as the file says.
 
         Raises:
             FileNotFoundError: if there is no such file.
-            ValueError: if the file is no tokenizer of this kind.
+            ValueError: if the file is no tokenizer of these kinds.
         """
         if not os.path.exists(path):
             raise FileNotFoundError(f"There is no tokenizer file at {path}.")
@@ -88,6 +61,9 @@ class WordTokenizer:
             tokenizer = tokenizers.Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exceptions
             raise ValueError(f"{path} is not a tokenizer file: {error}. Received: {path}") from None
+        kind = _KINDS.get(type(tokenizer.model))
+        if kind is None:
+            raise ValueError(f"{path} must hold words or BPE subwords. Received: {tokenizer.model}")
         found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIAL_TOKENS)))
         parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)
         if any(part is None for part in parts):
@@ -96,7 +72,7 @@ class WordTokenizer:
             raise ValueError(
                 f"The vocabulary of {path} must begin with {SPECIAL_TOKENS}. Received: {found}"
             )
-        return cls(tokenizer)
+        return kind(tokenizer)
 
     def save(self, path):
         """Writes a JSON file."""
@@ -125,13 +101,21 @@ class WordTokenizer:
         return self._tokenizer.encode(sentence).ids
 
     def words(self, sentence):
-        """The text of each token of a sentence, known or not, as it stands there."""
+        """The text of each token of a sentence, known or not, as it stands there; ▁ stands for the
+        space before a word."""
+        normal, sentence = self.normalize(sentence), sentence.replace(_SPACE, "_")
+        tokens = [token for token, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
         offsets = self._tokenizer.encode(sentence).offsets
         next_starts = [*(start for start, _ in offsets[1:]), len(sentence)]
-        words = []
-        for (start, end), next_start in zip(offsets, next_starts, strict=False):
-            end = _REST.match(sentence, end, max(end, next_start)).end()
-            words.append(sentence[start:end].strip())
+        words, last = [], 0
+        for token, (start, end), limit in zip(tokens, offsets, next_starts, strict=False):
+            kind, after = (_WORD, _AFTER_WORD) if _WORD.search(token) else (_SIGN, _AFTER_SIGN)
+            if kind is _WORD:
+                start = _BEFORE_WORD.search(sentence, last, max(last, start)).start()
+            last = after.match(sentence, end, max(end, limit)).end()
+            found = kind.search(sentence[start:last])
+            mark = _SPACE if token.startswith(_SPACE) else ""
+            words.append(mark + (found[0] if found else sentence[start:last]))
         return words
 
     def tokens(self, ids):
@@ -143,8 +127,8 @@ class WordTokenizer:
 
         Args:
             ids: token ids. Padding and start are left out, the end ends the sentence.
-            replacements: what to write for the unknown words, one after the other; those that are
-                left are written as the unknown word.
+            replacements: what to write for the unknown words, one after the other, with ▁ for a
+                space before it; those that are left are written as the unknown word.
 
         Returns:
             The sentence.
@@ -155,7 +139,7 @@ class WordTokenizer:
         texts, tokens = iter(replacements), []
         for i in ids:
             if i == UNKNOWN_ID:
-                tokens.append(_SPACE + next(texts, SPECIAL_TOKENS[UNKNOWN_ID]))
+                tokens.append(next(texts, _SPACE + _UNKNOWN))
             elif i > START_ID:
                 tokens.append(self._tokenizer.id_to_token(i))
         return self.join(tokens)
@@ -163,6 +147,122 @@ class WordTokenizer:
     def join(self, tokens):
         """The sentence of some tokens."""
         return self._tokenizer.decoder.decode(tokens)
+
+
+class WordTokenizer(Tokenizer):
+    """Splits sentences into words and punctuation marks.
+
+    Args:
+        tokenizer: see `Tokenizer`.
+    """
+
+    @classmethod
+    def train(cls, sentences, min_count=1):
+        """Makes a vocabulary, the frequent words first.
+
+        It reads later sentences as these are written: if none of these has capitals, punctuation
+        or letters beyond ASCII, then it lower-cases, drops punctuation or drops accents. So what
+        users type meets the vocabulary.
+
+        Args:
+            sentences: the sentences to learn from: those of the training part, no others.
+            min_count: words that occur less often become unknown.
+
+        Returns:
+            A `WordTokenizer`.
+
+        Raises:
+            ValueError: if no word is left.
+        """
+        sentences = list(sentences)
+        tokenizer = _make_tokenizer(models.WordLevel(unk_token=_UNKNOWN), sentences)
+        words = [word for word, count in _count_words(tokenizer, sentences) if count >= min_count]
+        if not words:
+            raise ValueError(
+                f"No word occurs {min_count} times: give more sentences or a smaller `min_count`. "
+                f"Received: {len(sentences)} sentences"
+            )
+        vocabulary = {word: i for i, word in enumerate([*SPECIAL_TOKENS, *words])}
+        tokenizer.model = models.WordLevel(vocabulary, unk_token=_UNKNOWN)
+        return cls(tokenizer)
+
+    @staticmethod
+    def count_tokens(sentence):
+        """How many tokens a sentence has, whatever the vocabulary."""
+        return len(_PRE_TOKENIZER.pre_tokenize_str(sentence))
+
+
+class SubwordTokenizer(Tokenizer):
+    """Splits sentences into words, and rare words into pieces: byte-pair encoding (BPE).
+
+    Only a character that the training text lacks is unknown.
+
+    Args:
+        tokenizer: see `Tokenizer`.
+
+    References:
+        "Neural Machine Translation of Rare Words with Subword Units" (Sennrich et al., 2016).
+    """
+
+    @classmethod
+    def train(cls, sentences, vocab_size=8000):
+        """Makes a vocabulary of the characters and the pieces that are merged most often.
+
+        It reads later sentences as these are written: see `WordTokenizer.train`.
+
+        Args:
+            sentences: the sentences to learn from, a list or what can be iterated over again: those
+                of the training part, of both languages if they shall share the vocabulary.
+            vocab_size: the greatest number of ids, the special ones included.
+
+        Returns:
+            A `SubwordTokenizer`.
+
+        Raises:
+            ValueError: if the vocabulary cannot hold the characters, or there are none.
+        """
+        tokenizer = _make_tokenizer(models.BPE(unk_token=_UNKNOWN), sentences)
+        special = list(SPECIAL_TOKENS)
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size, special_tokens=special, show_progress=False
+        )
+        tokenizer.train_from_iterator(sentences, trainer)
+        size = tokenizer.get_vocab_size()
+        if size > vocab_size or size == len(special):
+            raise ValueError(
+                f"The sentences hold {size - len(special)} characters and pieces: give more "
+                f"sentences or a greater `vocab_size`. Received: vocab_size={vocab_size}"
+            )
+        return cls(tokenizer)
+
+    def words(self, sentence):
+        """The text of each token of a sentence: the piece, or the character that is unknown."""
+        encoding = self._tokenizer.encode(sentence)
+        return [
+            sentence[start:end] if token == _UNKNOWN else token
+            for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True)
+        ]
+
+    def with_dropout(self, rate):
+        """The same tokenizer, which however leaves out merges by chance, other ones each time.
+
+        The random numbers are the library's own, which cannot be seeded.
+
+        Args:
+            rate: the chance to leave out a merge, in [0, 1).
+
+        Returns:
+            A `SubwordTokenizer`.
+
+        References:
+            "BPE-Dropout: Simple and Effective Subword Regularization" (Provilkov et al., 2020).
+        """
+        tokenizer = tokenizers.Tokenizer.from_str(self.to_json())
+        tokenizer.model.dropout = rate
+        return type(self)(tokenizer)
+
+
+_KINDS = {models.WordLevel: WordTokenizer, models.BPE: SubwordTokenizer}
 
 
 def encode_source(tokenizer, sentence):
@@ -176,18 +276,27 @@ def encode_target(tokenizer, sentence):
     return [START_ID, *tokenizer.encode(sentence), END_ID]
 
 
-def _normalizer(text):
+def _make_tokenizer(model, sentences):
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.normalizer = _normalizer(sentences)
+    tokenizer.pre_tokenizer = _PRE_TOKENIZER
+    tokenizer.decoder = decoders.Metaspace(_SPACE)
+    return tokenizer
+
+
+def _normalizer(sentences):
+    """Writes everything as the sentences are written."""
     steps = [
         normalizers.NFC(),
         normalizers.Replace(_SPACE, "_"),
     ]
-    if "’" not in text:  # as phones write it
+    if not any("’" in x for x in sentences):  # as phones write it
         steps.append(normalizers.Replace("’", "'"))
-    if text == text.lower():
+    if all(x == x.lower() for x in sentences):
         steps.append(normalizers.Lowercase())
-    if text.isascii():
+    if all(x.isascii() for x in sentences):
         steps += [normalizers.NFD(), normalizers.Replace(Regex(r"[^\x00-\x7F]"), "")]
-    if all(character.isalnum() or character.isspace() for character in text):
+    if all(all(c.isalnum() or c.isspace() for c in x) for x in sentences):
         steps.append(normalizers.Replace(Regex(r"[^\w\s]|_"), ""))
     # Spaces last: what was dropped may have stood between two.
     steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]

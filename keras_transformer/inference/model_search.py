@@ -6,7 +6,7 @@ from keras import ops
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.rules import Rules
 from keras_transformer.inference.search import greedy_search, sample
-from keras_transformer.layers.dot_product_attention import record_attention
+from keras_transformer.layers.record_attention import record_attention
 
 
 class ModelSearch(keras.Model):

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer.checks import check_positive, check_rate, check_sizes
 from keras_transformer.layers.add_normalization import EPSILON, AddNormalization
 from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
@@ -12,11 +12,24 @@ class TransformerBlock(keras.layers.Layer):
     """Keeps the sizes of a layer of the transformer, or of a stack of them."""
 
     def __init__(
-        self, h, d_k, d_v, d_model, d_ff, rate, activation="relu", norm_first=False, **kwargs
+        self,
+        h,
+        d_k,
+        d_v,
+        d_model,
+        d_ff,
+        rate,
+        activation="relu",
+        norm_first=False,
+        epsilon=EPSILON,
+        attention_rate=0.0,
+        activation_rate=0.0,
+        **kwargs,
     ):
         super().__init__(**kwargs)
         check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model, d_ff=d_ff)
-        check_rate(rate=rate)
+        check_rate(rate=rate, attention_rate=attention_rate, activation_rate=activation_rate)
+        check_positive(epsilon=epsilon)
         self.h = h
         self.d_k = d_k
         self.d_v = d_v
@@ -25,6 +38,13 @@ class TransformerBlock(keras.layers.Layer):
         self.rate = rate
         self.activation = activation
         self.norm_first = norm_first
+        self.epsilon = epsilon
+        self.attention_rate = attention_rate
+        self.activation_rate = activation_rate
+        self._make_parts()
+
+    def _make_parts(self):
+        """Makes the sub-layers of a layer; a stack makes its layers when it knows their number."""
 
     def _check_input(self, x_shape):
         if x_shape[-1] != self.d_model:
@@ -33,15 +53,16 @@ class TransformerBlock(keras.layers.Layer):
             )
 
     def _attention(self, name):
-        sizes = (self.h, self.d_k, self.d_v, self.d_model)
+        sizes = (self.h, self.d_k, self.d_v, self.d_model, self.attention_rate)
         return MultiHeadAttention(*sizes, dtype=self.dtype_policy, name=name)
 
     def _feed_forward(self, name):
-        sizes = (self.d_ff, self.d_model, self.activation)
+        sizes = (self.d_ff, self.d_model, self.activation, self.activation_rate)
         return FeedForward(*sizes, dtype=self.dtype_policy, name=name)
 
     def _add_norm(self, name):
-        return AddNormalization(self.rate, self.norm_first, dtype=self.dtype_policy, name=name)
+        options = (self.rate, self.norm_first, self.epsilon)
+        return AddNormalization(*options, dtype=self.dtype_policy, name=name)
 
     def block_config(self):
         """The constructor's arguments."""
@@ -54,6 +75,9 @@ class TransformerBlock(keras.layers.Layer):
             "rate": self.rate,
             "activation": self.activation,
             "norm_first": self.norm_first,
+            "epsilon": self.epsilon,
+            "attention_rate": self.attention_rate,
+            "activation_rate": self.activation_rate,
         }
 
     def get_config(self):
@@ -81,7 +105,7 @@ class TransformerStack(TransformerBlock):
         self.final_norm = keras.layers.Identity(dtype=dtype, name="final_norm")
         if norm_first:
             self.final_norm = keras.layers.LayerNormalization(
-                epsilon=EPSILON, dtype=dtype, name="final_norm"
+                epsilon=self.epsilon, dtype=dtype, name="final_norm"
             )
 
     def _build_parts(self, x_shape, *other_shapes):

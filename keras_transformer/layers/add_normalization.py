@@ -2,9 +2,9 @@
 
 import keras
 
-from keras_transformer.checks import check_rate
+from keras_transformer.checks import check_positive, check_rate
 
-EPSILON = 1e-5  # of every layer normalisation here; that of torch.nn.Transformer
+EPSILON = 1e-5  # of the layer normalisations, if nothing else is asked for; torch.nn.Transformer's
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -19,25 +19,28 @@ class AddNormalization(keras.layers.Layer):
     Args:
         rate: dropout rate of the sub-layer's output.
         norm_first: whether to normalise what the sub-layer reads (pre-norm) instead of the sum.
+        epsilon: what the norm adds to the variance.
 
     Raises:
-        ValueError: if `rate` is not in [0, 1).
+        ValueError: if `rate` is not in [0, 1) or `epsilon` is not positive.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), sections 3.1 and 5.4;
         "On Layer Normalization in the Transformer Architecture" (Xiong et al., 2020), table 1.
     """
 
-    def __init__(self, rate, norm_first=False, **kwargs):
+    def __init__(self, rate, norm_first=False, epsilon=EPSILON, **kwargs):
         super().__init__(**kwargs)
         check_rate(rate=rate)
+        check_positive(epsilon=epsilon)
         self.rate = rate
         self.norm_first = norm_first
+        self.epsilon = epsilon
         dtype = self.dtype_policy
         self.dropout = keras.layers.Dropout(rate, dtype=dtype, name="dropout")
         # Its name holds this layer's, for in pre-norm it is a row of its own in `summary()`.
         self.normalization = keras.layers.LayerNormalization(
-            epsilon=EPSILON, dtype=dtype, name=f"{self.name}_before" if norm_first else "norm"
+            epsilon=epsilon, dtype=dtype, name=f"{self.name}_before" if norm_first else "norm"
         )
 
     def build(self, x_shape, sublayer_output_shape):
@@ -63,7 +66,8 @@ class AddNormalization(keras.layers.Layer):
         return x if self.norm_first else self.normalization(x)
 
     def get_config(self):
-        return {**super().get_config(), "rate": self.rate, "norm_first": self.norm_first}
+        config = {"rate": self.rate, "norm_first": self.norm_first, "epsilon": self.epsilon}
+        return {**super().get_config(), **config}
 
     def compute_output_shape(self, x_shape, sublayer_output_shape):
         return x_shape

@@ -22,18 +22,18 @@ class DecoderLayer(TransformerBlock):
         rate: dropout rate of each sub-layer's output.
         activation: activation of the feed-forward network.
         norm_first: whether to normalise before each sub-layer instead of after it.
+        epsilon: what the norms add to the variance.
+        attention_rate: dropout rate of the attention weights.
+        activation_rate: dropout rate inside the feed-forward networks.
 
     Raises:
-        ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
+        ValueError: if a size is no positive integer, a rate not in [0, 1), `epsilon` not positive.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (right).
     """
 
-    def __init__(
-        self, h, d_k, d_v, d_model, d_ff, rate, activation="relu", norm_first=False, **kwargs
-    ):
-        super().__init__(h, d_k, d_v, d_model, d_ff, rate, activation, norm_first, **kwargs)
+    def _make_parts(self):
         self.self_attention = self._attention("self_attention")
         self.add_norm_1 = self._add_norm("add_norm_1")
         self.cross_attention = self._attention("cross_attention")

@@ -1,38 +1,15 @@
-"""Scaled dot-product attention, and the recorder of its weights."""
+"""Scaled dot-product attention."""
 
-import contextlib
-import contextvars
 import math
 
 import keras
 import numpy as np
 from keras import ops
 
+from keras_transformer.checks import check_rate
+from keras_transformer.layers.record_attention import note_attention
+
 _LOWEST_SCORE = float(np.finfo("float32").min)
-_recorder = contextvars.ContextVar("attention_recorder", default=None)
-
-
-@contextlib.contextmanager
-def record_attention():
-    """Collects the weights of every attention layer that is called inside the `with` block.
-
-    The forward pass stays as it is, so that what is looked at is what is computed. It works where
-    layers run: eagerly, or inside the function being traced (return the weights from there).
-
-    Yields:
-        A dictionary from the `DotProductAttention` layer to its weights of the last call.
-
-    Example:
-        >>> with record_attention() as weights:
-        ...     multi_head_attention(x, x, x)
-        >>> weights[multi_head_attention.attention].shape  # (B, N, T, S)
-    """
-    weights = {}
-    token = _recorder.set(weights)
-    try:
-        yield weights
-    finally:
-        _recorder.reset(token)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -45,9 +22,21 @@ class DotProductAttention(keras.layers.Layer):
     The softmax runs in float32 at least, so that half precision stays finite. A query that may
     attend to nothing receives zeros.
 
+    Args:
+        rate: dropout rate of the weights.
+
+    Raises:
+        ValueError: if `rate` is not in [0, 1).
+
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), equation 1.
     """
+
+    def __init__(self, rate=0.0, **kwargs):
+        super().__init__(**kwargs)
+        check_rate(rate=rate)
+        self.rate = rate
+        self.dropout = keras.layers.Dropout(rate, dtype=self.dtype_policy, name="dropout")
 
     def build(self, queries_shape, keys_shape, values_shape):
         self.built = True
@@ -66,20 +55,37 @@ class DotProductAttention(keras.layers.Layer):
         """
         scale = 1 / math.sqrt(keys.shape[-1])
         scores = ops.matmul(queries * scale, ops.swapaxes(keys, -1, -2))  # (..., T, S)
-        scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
-        weights = _masked_softmax(scores, attention_mask)
-        if (recorded := _recorder.get()) is not None:
-            recorded[self] = weights
-        return ops.matmul(ops.cast(weights, values.dtype), values)
+        weights = masked_softmax(scores, attention_mask)
+        return weighted_sum(self, weights, values, self.dropout)
+
+    def get_config(self):
+        return {**super().get_config(), "rate": self.rate}
 
     def compute_output_shape(self, queries_shape, keys_shape, values_shape):
         return (*queries_shape[:-1], values_shape[-1])
 
 
-def _masked_softmax(scores, attention_mask):
+def masked_softmax(scores, attention_mask=None):
+    """Weights that sum to 1 over the open keys, or are all 0 where none is open.
+
+    Args:
+        scores: (..., T, S), of any float type; computed in float32 at least.
+        attention_mask: boolean, broadcastable to (..., T, S); True = may attend.
+
+    Returns:
+        (..., T, S), float32 at least.
+    """
+    scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
     if attention_mask is None:
         return ops.softmax(scores)
     # A row that is closed altogether holds equal scores, over which the softmax is uniform: the
     # second `where` makes it zero.
     weights = ops.softmax(ops.where(attention_mask, scores, _LOWEST_SCORE))
     return ops.where(attention_mask, weights, 0.0)
+
+
+def weighted_sum(layer, weights, values, dropout=None):
+    """Sums values (..., S, d_v) by weights (..., T, S), which are noted as those of the layer."""
+    note_attention(layer, weights)
+    weights = ops.cast(weights, values.dtype)
+    return ops.matmul(dropout(weights) if dropout else weights, values)

@@ -26,9 +26,12 @@ class Encoder(TransformerStack):
         activation: activation of the feed-forward network.
         norm_first: whether to normalise before each sub-layer instead of after it; the last sum
             then gets a norm of its own.
+        epsilon: what the norms add to the variance.
+        attention_rate: dropout rate of the attention weights.
+        activation_rate: dropout rate inside the feed-forward networks.
 
     Raises:
-        ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
+        ValueError: if a size is no positive integer, a rate not in [0, 1), `epsilon` not positive.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (left).

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_sizes
+from keras_transformer.checks import check_rate, check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -14,35 +14,42 @@ class FeedForward(keras.layers.Layer):
         d_model: size of the output.
         activation: activation of the inner layer, whatever `keras.activations.get` takes.
 
+        rate: dropout rate of the inner layer.
+
     Raises:
-        ValueError: if a size is not a positive integer.
+        ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), equation 2.
     """
 
-    def __init__(self, d_ff, d_model, activation="relu", **kwargs):
+    def __init__(self, d_ff, d_model, activation="relu", rate=0.0, **kwargs):
         super().__init__(**kwargs)
         check_sizes(d_ff=d_ff, d_model=d_model)
+        check_rate(rate=rate)
         self.d_ff = d_ff
         self.d_model = d_model
         self.activation = activation
+        self.rate = rate
         dtype = self.dtype_policy
         self.inner = keras.layers.Dense(d_ff, activation=activation, dtype=dtype, name="inner")
+        self.dropout = keras.layers.Dropout(rate, dtype=dtype, name="dropout")
         self.outer = keras.layers.Dense(d_model, dtype=dtype, name="outer")
 
     def build(self, x_shape):
         self.inner.build(x_shape)
+        self.dropout.build((*x_shape[:-1], self.d_ff))
         self.outer.build((*x_shape[:-1], self.d_ff))
         self.built = True
 
     def call(self, x):
         """(..., any) -> (..., d_model)."""
-        return self.outer(self.inner(x))
+        return self.outer(self.dropout(self.inner(x)))
 
     def get_config(self):
-        config = {"d_ff": self.d_ff, "d_model": self.d_model, "activation": self.activation}
-        return {**super().get_config(), **config}
+        sizes = {"d_ff": self.d_ff, "d_model": self.d_model}
+        options = {"activation": self.activation, "rate": self.rate}
+        return {**super().get_config(), **sizes, **options}
 
     def compute_output_shape(self, x_shape):
         return (*x_shape[:-1], self.d_model)

@@ -18,28 +18,30 @@ class MultiHeadAttention(keras.layers.Layer):
         d_k: size of the queries and keys, per head.
         d_v: size of the values, per head.
         d_model: size of the output.
+        rate: dropout rate of the attention weights.
 
     Raises:
-        ValueError: if a size is not a positive integer.
+        ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.2.
     """
 
-    def __init__(self, h, d_k, d_v, d_model, **kwargs):
+    def __init__(self, h, d_k, d_v, d_model, rate=0.0, **kwargs):
         super().__init__(**kwargs)
         check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
         self.h = h
         self.d_k = d_k
         self.d_v = d_v
         self.d_model = d_model
+        self.rate = rate
         # One matrix for all heads: a reshape splits it at no cost, and one large product is faster
         # than h small ones.
         self.query_projection = self._dense(h * d_k, "query_projection")
         self.key_projection = self._dense(h * d_k, "key_projection")
         self.value_projection = self._dense(h * d_v, "value_projection")
         self.output_projection = self._dense(d_model, "output_projection")
-        self.attention = DotProductAttention(dtype=self.dtype_policy, name="attention")
+        self.attention = DotProductAttention(rate, dtype=self.dtype_policy, name="attention")
 
     def _dense(self, units, name):
         return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
@@ -91,7 +93,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def get_config(self):
         sizes = {"h": self.h, "d_k": self.d_k, "d_v": self.d_v, "d_model": self.d_model}
-        return {**super().get_config(), **sizes}
+        return {**super().get_config(), **sizes, "rate": self.rate}
 
     def compute_output_shape(self, queries_shape, keys_shape, values_shape):
         return (*queries_shape[:-1], self.d_model)

@@ -5,9 +5,9 @@ from keras import ops
 
 from keras_transformer.checks import check_even, check_sizes
 from keras_transformer.layers.decoder import Decoder
-from keras_transformer.layers.dot_product_attention import record_attention
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
+from keras_transformer.layers.record_attention import record_attention
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.special_tokens import PADDING_ID
 
@@ -40,9 +40,11 @@ class TransformerModel(keras.Model):
         norm_first: whether to normalise before each sub-layer instead of after it.
         tie_output: whether the target words' vectors are also the weights of the last projection.
         share_embeddings: whether source and target share one vocabulary and its vectors.
+        attention_rate: dropout rate of the attention weights.
+        activation_rate: dropout rate inside the feed-forward networks.
 
     Raises:
-        ValueError: if a size is not a positive integer, `d_model` is odd, `rate` is not in [0, 1),
+        ValueError: if a size is not a positive integer, `d_model` is odd, a rate is not in [0, 1),
             or embeddings are to be shared between vocabularies of different sizes.
 
     References:
@@ -66,6 +68,8 @@ class TransformerModel(keras.Model):
         norm_first=False,
         tie_output=False,
         share_embeddings=False,
+        attention_rate=0.0,
+        activation_rate=0.0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -93,6 +97,8 @@ class TransformerModel(keras.Model):
         self.norm_first = norm_first
         self.tie_output = tie_output
         self.share_embeddings = share_embeddings
+        self.attention_rate = attention_rate
+        self.activation_rate = activation_rate
 
         dtype = self.dtype_policy
         self.source_embedding = PositionEmbeddingFixedWeights(
@@ -104,8 +110,9 @@ class TransformerModel(keras.Model):
                 dec_seq_length, dec_vocab_size, d_model, dtype=dtype, name="target_embedding"
             )
         sizes = (h, d_k, d_v, d_model, d_ff_inner, n, rate, activation, norm_first)
-        self.encoder = Encoder(*sizes, dtype=dtype, name="encoder")
-        self.decoder = Decoder(*sizes, dtype=dtype, name="decoder")
+        rates = {"attention_rate": attention_rate, "activation_rate": activation_rate}
+        self.encoder = Encoder(*sizes, **rates, dtype=dtype, name="encoder")
+        self.decoder = Decoder(*sizes, **rates, dtype=dtype, name="decoder")
         if not tie_output:
             self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
 
@@ -271,6 +278,8 @@ class TransformerModel(keras.Model):
             "norm_first": self.norm_first,
             "tie_output": self.tie_output,
             "share_embeddings": self.share_embeddings,
+            "attention_rate": self.attention_rate,
+            "activation_rate": self.activation_rate,
         }
         return {**super().get_config(), **arguments}
 

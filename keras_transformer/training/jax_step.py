@@ -1,7 +1,9 @@
 """The training step on JAX."""
 
 import jax
+import keras
 
+from keras_transformer.training.accumulation import accumulation, with_words
 from keras_transformer.training.device import Device, processor
 from keras_transformer.training.metrics import loss_and_totals
 
@@ -14,7 +16,8 @@ class TrainingStep:
 
     Args:
         model: a built model, called on `(source, target_input)`.
-        optimizer: a built `keras.optimizers.Optimizer`.
+        optimizer: a built `keras.optimizers.Optimizer`. It may accumulate gradients, clip them,
+            scale the loss or average the weights.
         label_smoothing: of the loss that is minimised.
     """
 
@@ -26,10 +29,10 @@ class TrainingStep:
         self._evaluate_batch = jax.jit(self._evaluate_batch)
 
     def train(self, batches, start=0):
-        """Updates the weights once a batch.
+        """Updates the weights, after each batch or after as many as the optimizer accumulates.
 
         Args:
-            batches: a `keras.utils.PyDataset`, not reshuffled meanwhile.
+            batches: a `LengthBuckets`, not reshuffled meanwhile.
             start: index of the first batch.
 
         Yields:
@@ -37,8 +40,8 @@ class TrainingStep:
         """
         values = [[v.value for v in group] for group in self._variables()]
         try:
-            for i in range(start, len(batches)):
-                values, totals = self._train_batch(values, *batches[i])
+            for batch in with_words(batches, start, accumulation(self.optimizer)):
+                values, totals = self._train_batch(values, *batch)
                 yield totals
         finally:
             for group, new in zip(self._variables(), values, strict=True):
@@ -55,13 +58,15 @@ class TrainingStep:
         model = self.model
         return model.trainable_variables, model.non_trainable_variables, self.optimizer.variables
 
-    def _train_batch(self, values, inputs, target):
+    def _train_batch(self, values, inputs, target, words):
         trainable, other, optimizer = values
 
         def mean_loss(trainable):
             logits, new = self.model.stateless_call(trainable, other, inputs, training=True)
             loss, totals = loss_and_totals(target, logits, self.label_smoothing)
-            return loss / totals[2], (new, totals)
+            # Outside of Keras's own calls its variables are read through such a scope.
+            with keras.StatelessScope(zip(self.optimizer.variables, optimizer, strict=True)):
+                return self.optimizer.scale_loss(loss / words), (new, totals)
 
         gradients, (other, totals) = jax.grad(mean_loss, has_aux=True)(trainable)
         trainable, optimizer = self.optimizer.stateless_apply(optimizer, gradients, trainable)

@@ -14,6 +14,7 @@ from keras_transformer.inference.translate import Translate
 from keras_transformer.plotting import plot_losses
 from keras_transformer.run_folder import RunFolder, make_model
 from keras_transformer.training.schedules import WarmupSchedule
+from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -48,12 +49,7 @@ def train_run(config, folder):
         run.write_config(config)
     else:
         run.create(config, dataset)
-    batches = dataset.batches(dataset.train, config.batch_size, seed=config.seed)
-    print(
-        f"{len(batches):,} batches of {config.batch_size} pairs and up to {max(batches.shapes)} "
-        f"tokens, {batches.padding_share:.0%} padding"
-    )
-    validation = dataset.batches(dataset.validation, config.batch_size)
+    batches, validation = _make_batches(config, dataset)
     history, interrupted = trainer.train(batches, validation, config.epochs)
     if history:
         plot_losses({run.path.name: history}, run.curves)
@@ -65,17 +61,42 @@ def train_run(config, folder):
 
 
 def _prepare(config):
-    path = Path(config.data)
-    if not path.exists() and (_CHECKOUT / path).exists():
-        path = _CHECKOUT / path  # the embedded corpus, from whatever folder
+    paths = (config.data, config.validation, config.test)
     dataset = PrepareDataset(
         config.n_sentences,
         min_count=config.min_count,
         max_length=config.max_length,
         seed=config.seed,
-    )(read_pairs(path))
-    print(f"Corpus {path.name}\n{dataset}")
+        tokenizer=config.tokenizer,
+        vocab_size=config.vocab_size,
+        share_vocabulary=config.share_vocabulary,
+    )(*(path and read_pairs(_find(path)) for path in paths))
+    print(f"Corpus {Path(config.data).name}\n{dataset}")
     return dataset
+
+
+def _find(path):
+    path = Path(path)
+    if not path.exists() and (_CHECKOUT / path).exists():
+        return _CHECKOUT / path  # the embedded corpus, from whatever folder
+    return path
+
+
+def _make_batches(config, dataset):
+    size = config.batch_size if config.batch_tokens is None else None
+    batches, validation = (
+        dataset.batches(pairs, size, seed, config.batch_tokens, multiple, bpe_dropout)
+        for pairs, seed, multiple, bpe_dropout in (
+            (dataset.train, config.seed, config.accumulation, config.bpe_dropout),
+            (dataset.validation, None, 1, 0.0),
+        )
+    )
+    print(
+        f"{len(batches):,} batches of "
+        f"{f'{size} pairs' if size else f'{config.batch_tokens:,} tokens'} "
+        f"and up to {max(batches.shapes)} tokens a sentence, {batches.padding_share:.0%} padding"
+    )
+    return batches, validation
 
 
 def _make_trainer(config, run, dataset):
@@ -91,10 +112,44 @@ def _make_trainer(config, run, dataset):
         f"Model with {model.count_params():,} parameters, {dtype}, "
         f"by {keras.config.backend()} on {device.name}\nRun in {run.path}"
     )
+    return Trainer(
+        model,
+        _make_optimizer(config, dtype),
+        run.path,
+        config.label_smoothing,
+        config.patience,
+        config.keep_weights,
+        config.monitor,
+        _make_bleu(config, model, dataset),
+        tensorboard_writer(run.path / "tensorboard") if config.tensorboard else None,
+    )
+
+
+def _make_optimizer(config, dtype):
     schedule = WarmupSchedule(config.d_model, config.warmup_steps, config.learning_rate_scale)
-    # "Attention Is All You Need", section 5.3
-    optimizer = keras.optimizers.Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9)
-    return Trainer(model, optimizer, run.path, config.label_smoothing, config.patience)
+    optimizer = keras.optimizers.Adam(
+        schedule,
+        beta_1=0.9,  # "Attention Is All You Need", section 5.3
+        beta_2=0.98,
+        epsilon=1e-9,
+        global_clipnorm=config.clip_norm,
+        use_ema=config.ema > 0,
+        ema_momentum=config.ema,
+        gradient_accumulation_steps=config.accumulation if config.accumulation > 1 else None,
+    )
+    # Small gradients are zero in float16 unless the loss is made large.
+    return keras.optimizers.LossScaleOptimizer(optimizer) if dtype == "mixed_float16" else optimizer
+
+
+def _make_bleu(config, model, dataset):
+    """What scores greedy translations of the validation part, if that is wanted."""
+    if config.monitor != "bleu":
+        return None
+    translate = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
+    references = {}
+    for source, target in dataset.validation:
+        references.setdefault(source, []).append(target)
+    return lambda: score(translate(list(references)), list(references.values())).bleu
 
 
 def _report(run):
@@ -114,16 +169,18 @@ def _report(run):
     return scores
 
 
-def evaluate_run(folder, **options):
+def evaluate_run(folder, weights="best", tokenize="13a", **options):
     """Translates the test part of a run and compares with the references.
 
     Args:
         folder: path of the run's folder.
+        weights: name of the weights, see `RunFolder.read_model`.
+        tokenize: how BLEU takes sentences apart, see `score`.
         **options: see `SearchOptions`; by default the search is greedy.
 
     Returns:
         The `Scores`, and the list of translations.
     """
     sources, references = zip(*RunFolder(folder).read_test(), strict=True)
-    translations = Translate.from_run(folder)(list(sources), **options)
-    return score(translations, references), translations
+    translations = Translate.from_run(folder, weights)(list(sources), **options)
+    return score(translations, references, tokenize), translations

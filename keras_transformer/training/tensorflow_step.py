@@ -2,13 +2,14 @@
 
 import tensorflow as tf
 
+from keras_transformer.training.accumulation import accumulation, with_words
 from keras_transformer.training.device import Device, processor
 from keras_transformer.training.metrics import loss_and_totals
 
-# A batch as `LengthBuckets` makes it, of any size: one trace for all shapes computes as fast as one
+# A batch as `with_words` gives it, of any size: one trace for all shapes computes as fast as one
 # for each, and a trace takes seconds.
 _IDS = tf.TensorSpec((None, None), tf.int32)
-_BATCH = ((_IDS, _IDS), _IDS)
+_BATCH = ((_IDS, _IDS), _IDS, tf.TensorSpec((), tf.float32))
 
 
 class TrainingStep:
@@ -16,40 +17,45 @@ class TrainingStep:
 
     Args:
         model: a built model, called on `(source, target_input)`.
-        optimizer: a built `keras.optimizers.Optimizer`.
+        optimizer: a built `keras.optimizers.Optimizer`. It may accumulate gradients, clip them,
+            scale the loss or average the weights.
         label_smoothing: of the loss that is minimised.
+        jit_compile: whether XLA compiles the training step, anew for each shape. None: on a GPU;
+            on processors it is no faster.
     """
 
-    def __init__(self, model, optimizer, label_smoothing=0.0):
+    def __init__(self, model, optimizer, label_smoothing=0.0, jit_compile=None):
         self.model = model
         self.optimizer = optimizer
         self.label_smoothing = label_smoothing
-        self._train_batch = tf.function(self._train_batch, _BATCH)
+        if jit_compile is None:
+            jit_compile = bool(tf.config.list_physical_devices("GPU"))
+        self._train_batch = tf.function(self._train_batch, _BATCH, jit_compile=jit_compile)
         self._evaluate_batch = tf.function(self._evaluate_batch, _BATCH)
 
     def train(self, batches, start=0):
-        """Updates the weights once a batch.
+        """Updates the weights, after each batch or after as many as the optimizer accumulates.
 
         Args:
-            batches: a `keras.utils.PyDataset`, not reshuffled meanwhile.
+            batches: a `LengthBuckets`, not reshuffled meanwhile.
             start: index of the first batch.
 
         Yields:
             The totals (see `loss_and_totals`) of each batch, computed before its update.
         """
-        for inputs, target in _prefetched(batches, start):
-            yield self._train_batch(inputs, target)
+        for batch in _prefetched(batches, start, accumulation(self.optimizer)):
+            yield self._train_batch(*batch)
 
     def evaluate(self, batches):
         """Yields the totals (see `loss_and_totals`) of each batch, without dropout."""
-        for inputs, target in _prefetched(batches):
-            yield self._evaluate_batch(inputs, target)
+        for batch in _prefetched(batches):
+            yield self._evaluate_batch(*batch)
 
-    def _train_batch(self, inputs, target):
+    def _train_batch(self, inputs, target, words):
         with tf.GradientTape() as tape:
             logits = self.model(inputs, training=True)
             loss, totals = loss_and_totals(target, logits, self.label_smoothing)
-            mean_loss = loss / totals[2]
+            mean_loss = self.optimizer.scale_loss(loss / words)
         variables = self.model.trainable_variables
         # A word's gradients come one for each place where it stands. Made dense they are added up;
         # Keras's Adam would square them one by one.
@@ -57,7 +63,7 @@ class TrainingStep:
         self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         return totals
 
-    def _evaluate_batch(self, inputs, target):
+    def _evaluate_batch(self, inputs, target, words):
         return loss_and_totals(target, self.model(inputs, training=False))[1]
 
 
@@ -105,9 +111,8 @@ def make_deterministic():
     tf.config.experimental.enable_op_determinism()
 
 
-def _prefetched(batches, start=0):
+def _prefetched(batches, start=0, steps=1):
     """The batches as a `tf.data.Dataset` that prepares the next one meanwhile."""
     return tf.data.Dataset.from_generator(
-        lambda: (batches[i] for i in range(start, len(batches))),
-        output_signature=_BATCH,
+        lambda: with_words(batches, start, steps), output_signature=_BATCH
     ).prefetch(2)

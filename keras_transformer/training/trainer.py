@@ -12,6 +12,7 @@ from keras import ops
 from keras_transformer.backend import backend_module
 from keras_transformer.checks import check_rate, check_sizes
 from keras_transformer.run_folder import RunFolder
+from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
 
@@ -29,11 +30,6 @@ class _State:
     seconds: float = 0.0  # spent on these
     history: list = dataclasses.field(default_factory=list)  # a dictionary per finished epoch
 
-    @property
-    def best(self):
-        """The row of the history with the lowest validation loss."""
-        return min(self.history, key=lambda row: row["validation_loss"])
-
 
 class Trainer:
     """Trains a translator until it gets no better, and keeps what a run's folder keeps.
@@ -48,12 +44,37 @@ class Trainer:
         optimizer: a `keras.optimizers.Optimizer`.
         folder: the run's folder, as a path.
         label_smoothing: of the loss that is minimised; the losses shown are without it.
-        patience: number of epochs without a better validation loss after which it stops.
+        patience: number of epochs after which it stops if nothing got better.
+        keep_weights: of how many epochs, the last ones, the weights are kept, to be averaged.
+        monitor: what says which weights are the best: "loss", the validation loss, or "bleu".
+        bleu: function without arguments that scores the model's translations of the validation
+            part after each epoch; None: they are not scored.
+        writer: None, or what logs the numbers of each epoch: it has the method `add_scalar(name,
+            value, epoch)`, as the writers of TensorBoard have.
+
+    If the optimizer keeps moving averages of the weights (`use_ema`), it is these that are
+    validated, saved and in the model in the end.
     """
 
-    def __init__(self, model, optimizer, folder, label_smoothing=0.0, patience=5):
+    def __init__(
+        self,
+        model,
+        optimizer,
+        folder,
+        label_smoothing=0.0,
+        patience=5,
+        keep_weights=0,
+        monitor="loss",
+        bleu=None,
+        writer=None,
+    ):
         check_sizes(patience=patience)
         check_rate(label_smoothing=label_smoothing)
+        if monitor not in ("loss", "bleu") or (monitor == "bleu" and bleu is None):
+            raise ValueError(
+                "`monitor` must be loss, or bleu if there is a function `bleu`. "
+                f"Received: monitor={monitor!r}, bleu={bleu}"
+            )
         if not model.built:
             raise ValueError(
                 "Build the model first: model.build(((None, None), (None, None))). "
@@ -64,6 +85,10 @@ class Trainer:
         self.optimizer = optimizer
         self.run = RunFolder(folder)
         self.patience = patience
+        self.keep_weights = keep_weights
+        self.monitor = monitor
+        self.bleu = bleu
+        self.writer = writer
         self._step = backend_module().TrainingStep(model, optimizer, label_smoothing)
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2
@@ -91,7 +116,7 @@ class Trainer:
                 if interrupt.is_set():
                     self._checkpoints.save(dataclasses.asdict(state))
                 else:
-                    self._finish_epoch(state, self._validate(validation))
+                    self._finish_epoch(state, validation)
                 if interrupt.is_set():
                     return state.history, True
         if state.history:
@@ -111,14 +136,14 @@ class Trainer:
         return state
 
     def _has_waited_enough(self, state):
-        if not state.history or state.epoch - state.best["epoch"] < self.patience:
+        if not state.history or state.epoch - self._best(state)["epoch"] < self.patience:
             return False
         print(f"Nothing better for {self.patience} epochs: this is the end.")
         return True
 
     def _train_epoch(self, state, batches, interrupt):
         batches.set_epoch(state.epoch)
-        bar = _ProgressBar(len(batches), state, self._verbose)
+        bar = _ProgressBar(batches, state, self._verbose)
         fetched = []
         with contextlib.closing(self._step.train(batches, start=state.batch)) as steps:
             for totals in steps:
@@ -137,24 +162,42 @@ class Trainer:
             totals = _add(totals, batch)
         return totals
 
-    def _finish_epoch(self, state, validation_totals):
-        row = self._history_row(state, validation_totals)
-        state.history.append(row)
-        state.epoch, state.batch, state.totals, state.seconds = row["epoch"], 0, [0.0] * 3, 0.0
-        best = state.best
-        better = "best so far" if best is row else f"best: epoch {best['epoch']}"
-        loss, accuracy = row["validation_loss"], row["validation_accuracy"]
-        print(f"validation loss {loss:.3f}, accuracy {accuracy:.3f} ({better})", flush=True)
-        # The checkpoint comes last: if anything before it fails, the epoch is trained again.
-        if best is row:
-            self.run.write_weights(self.model)
+    def _finish_epoch(self, state, validation):
+        with averaged_weights(self.model, self.optimizer):
+            row = self._history_row(state, self._validate(validation))
+            state.history.append(row)
+            state.epoch, state.batch, state.totals, state.seconds = row["epoch"], 0, [0.0] * 3, 0.0
+            # The checkpoint comes last: if anything before it fails, the epoch is trained again.
+            if self._best(state) is row:
+                self.run.write_weights(self.model)
+            if self.keep_weights:
+                self.run.write_epoch_weights(self.model, state.epoch, self.keep_weights)
+        self._show(state)
         self.run.write_history(state.history)
         self._checkpoints.save(dataclasses.asdict(state))
+
+    def _best(self, state):
+        """The row of the history that is the best; of equal ones the first."""
+        if self.monitor == "bleu":
+            return max(state.history, key=lambda row: row["validation_bleu"])
+        return min(state.history, key=lambda row: row["validation_loss"])
+
+    def _show(self, state):
+        row, best = state.history[-1], self._best(state)
+        better = "best so far" if best is row else f"best: epoch {best['epoch']}"
+        loss, accuracy = row["validation_loss"], row["validation_accuracy"]
+        bleu = f", BLEU {row['validation_bleu']:.2f}" if self.bleu else ""
+        print(f"validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({better})", flush=True)
+        if self.writer:
+            for name, value in row.items():
+                self.writer.add_scalar(name, value, row["epoch"])
+            self.writer.flush()
 
     def _history_row(self, state, validation_totals):
         loss, accuracy = _means(state.totals)
         validation_loss, validation_accuracy = _means(validation_totals)
         _check_finite(validation_loss, state.epoch + 1)
+        bleu = {"validation_bleu": self.bleu()} if self.bleu else {}
         return {
             "epoch": state.epoch + 1,
             "loss": loss,
@@ -164,15 +207,17 @@ class Trainer:
             "learning_rate": float(self.optimizer.learning_rate),
             "tokens_per_second": round(state.totals[2] / state.seconds),
             "seconds": round(state.seconds, 1),
+            **bleu,
         }
 
 
 class _ProgressBar:
     """Adds up the results of an epoch and shows them with tokens/s and the time left."""
 
-    def __init__(self, target, state, verbose):
-        names = ["loss", "accuracy", "tokens/s"]
-        self._bar = keras.utils.Progbar(target, verbose=verbose, stateful_metrics=names)
+    def __init__(self, batches, state, verbose):
+        self._padding = round(100 * batches.padding_share)
+        names = ["loss", "accuracy", "tokens/s", "padding %"]
+        self._bar = keras.utils.Progbar(len(batches), verbose=verbose, stateful_metrics=names)
         self._state = state
         self._time = time.perf_counter()
 
@@ -189,6 +234,7 @@ class _ProgressBar:
         _check_finite(loss, state.epoch + 1)
         speed = state.totals[2] / state.seconds
         values = [("loss", loss), ("accuracy", accuracy), ("tokens/s", round(speed))]
+        values.append(("padding %", self._padding))
         self._bar.update(state.batch, values)
 
 

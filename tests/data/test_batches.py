@@ -54,6 +54,13 @@ def test_lengths_are_those_of_the_series():
         assert bucket_length(length) == min(bucket for bucket in SERIES if bucket >= length)
 
 
+def test_more_steps_are_closer_together():
+    lengths = [bucket_length(length, steps=4) for length in range(1, 65)]
+    assert sorted(set(lengths)) == [4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64]
+    assert all(length <= bucket for length, bucket in enumerate(lengths, start=1))
+    assert lengths == sorted(lengths)
+
+
 def test_pads_at_the_end():
     padded = pad_ids([[5, 6], [7], []], 3)
     assert padded.dtype == "int32" and padded.tolist() == [[5, 6, 0], [7, 0, 0], [0, 0, 0]]
@@ -76,10 +83,10 @@ def test_there_are_as_many_shapes_as_buckets(seed):
         longest = max(
             np.count_nonzero(source, axis=1).max(), np.count_nonzero(outputs, axis=1).max()
         )
-        assert source.shape[1] == bucket_length(longest)
+        assert source.shape[1] == bucket_length(int(longest), steps=4)
         shapes.add(source.shape)
     assert shapes == {(8, length) for length in batches.shapes}
-    assert batches.shapes == [4, 6, 8, 12, 16, 24]
+    assert batches.shapes == [4, 6, 8, 10, 12, 14, 16, 20]
 
 
 def test_the_share_of_padding_by_hand():
@@ -90,9 +97,9 @@ def test_the_share_of_padding_by_hand():
 
 def test_buckets_leave_little_padding():
     examples = [([4] * n, [2] + [4] * n) for n in range(4, 129)]
-    assert make(examples).padding_share < 1 / 5
+    assert make(examples).padding_share < 1 / 8
     everything_at_128 = sum(128 - n for n in range(4, 129)) / (125 * 128)
-    assert everything_at_128 > 2 * make(examples).padding_share
+    assert everything_at_128 > 3 * make(examples).padding_share
 
 
 # Contents
@@ -123,6 +130,29 @@ def test_the_last_batch_of_a_bucket_is_filled_with_padding():
     assert source[:2].any(axis=1).all()
     for ids in (source, inputs, outputs):
         assert ids.shape == (3, 4) and (ids[2] == PADDING_ID).all()
+
+
+def test_a_batch_of_tokens_has_more_rows_if_they_are_short():
+    batches = LengthBuckets(EXAMPLES, None, VOCAB_SIZE, VOCAB_SIZE, seed=0, batch_tokens=48)
+    for (source, inputs), outputs in epoch(batches):
+        rows, length = source.shape
+        assert rows == 48 // length and inputs.shape == outputs.shape == (rows, length)
+    assert sorted(examples_in(batches)) == sorted(EXAMPLES)
+    assert len({x.shape[0] for (x, _), _ in epoch(batches)}) > 3
+
+
+def test_a_sentence_longer_than_the_batch_is_a_batch():
+    batches = LengthBuckets([([4] * 9, [2, 3])], None, VOCAB_SIZE, VOCAB_SIZE, batch_tokens=5)
+    assert batches[0][0][0].shape == (1, 10)
+
+
+def test_examples_may_be_made_anew_for_each_epoch():
+    made = iter([[([n], [2, 3])] for n in (5, 6, 7)])
+    batches = LengthBuckets(lambda: next(made), 1, VOCAB_SIZE, VOCAB_SIZE)
+    for number, word in ((0, 5), (1, 6), (2, 7)):
+        if number:
+            batches.set_epoch(number)
+        assert batches[0][0][0][0, 0] == word
 
 
 # Order
@@ -168,7 +198,7 @@ def test_the_first_two_batches_are_of_different_lengths():
         for number in range(5):
             batches.set_epoch(number)
             lengths = [x.shape[1] for (x, _), _ in epoch(batches)]
-            assert lengths[0] != lengths[1] and sorted(lengths) == [4] * 30 + [12]
+            assert lengths[0] != lengths[1] and sorted(lengths) == [4] * 30 + [10]
 
 
 def test_one_bucket_will_do():
@@ -188,11 +218,16 @@ def test_keras_takes_it():
 # Errors
 
 
-@pytest.mark.parametrize(("examples", "batch_size"), [([], 4), (EXAMPLES, 0)])
-def test_refuses_nothing(examples, batch_size):
-    expected = rf"Received: {len(examples)} examples, batch_size={batch_size}$"
-    with pytest.raises(ValueError, match=expected):
-        make(examples, batch_size)
+@pytest.mark.parametrize("sizes", [(4, 100), (None, None), (0, None), (None, 0)])
+def test_refuses_other_than_one_positive_size(sizes):
+    rows, tokens = sizes
+    with pytest.raises(ValueError, match=f"batch_size={rows}, batch_tokens={tokens}$"):
+        LengthBuckets(EXAMPLES, rows, VOCAB_SIZE, VOCAB_SIZE, batch_tokens=tokens)
+
+
+def test_refuses_nothing():
+    with pytest.raises(ValueError, match=r"Received: none$"):
+        make([])
 
 
 @pytest.mark.parametrize("wrong", [-1, VOCAB_SIZE])

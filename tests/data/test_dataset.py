@@ -101,6 +101,62 @@ def test_rare_words_are_unknown():
     assert dataset.target_tokenizer.encode(dataset.train[0][1]) == [4, UNKNOWN_ID]
 
 
+# Parts that are given
+
+HELD_OUT = {"validation": [("say  s1", "a"), ("new", "b")], "test": [("say s2", "c")] * 2}
+
+
+def test_given_parts_are_taken_as_they_are():
+    prepared = PrepareDataset()(PAIRS, **HELD_OUT)
+    assert prepared.validation == [("say s1", "a"), ("new", "b")]
+    assert prepared.test == [("say s2", ["c"]), ("say s2", ["c"])]
+    assert set(sources(prepared, "train")) == TARGETS.keys() - {"say s1", "say s2"}
+    reason = "the source is held out for validation or test"
+    assert prepared.dropped[reason] == len(TARGETS["say s1"]) + len(TARGETS["say s2"])
+
+
+@pytest.mark.parametrize("part", HELD_OUT)
+def test_the_other_part_is_split_off(part):
+    prepared = PrepareDataset(seed=2)(PAIRS, **{part: HELD_OUT[part]})
+    names = [set(sources(prepared, name)) for name in PARTS]
+    assert not names[0] & names[1] and not names[0] & names[2]
+    assert [len(sources(prepared, name)) > 5 for name in PARTS].count(True) == 2
+
+
+# Subwords
+
+
+def test_two_bpe_vocabularies_or_one():
+    two = PrepareDataset(tokenizer="bpe", vocab_size=60)(PAIRS)
+    one = PrepareDataset(tokenizer="bpe", vocab_size=60, share_vocabulary=True)(PAIRS)
+    assert two.source_tokenizer.to_json() != two.target_tokenizer.to_json()
+    assert one.source_tokenizer.to_json() == one.target_tokenizer.to_json()
+    for dataset in (one, two):
+        for tokenizer, sentence in zip(
+            (dataset.source_tokenizer, dataset.target_tokenizer), dataset.validation[0], strict=True
+        ):
+            assert tokenizer.vocab_size <= 60
+            assert tokenizer.decode(tokenizer.encode(sentence)) == sentence
+
+
+def test_bpe_dropout_takes_sentences_apart_anew_for_each_epoch():
+    dataset = PrepareDataset(tokenizer="bpe", vocab_size=60)(PAIRS)
+    plain, varied = (
+        dataset.batches(dataset.train, 8, seed=0, bpe_dropout=rate) for rate in (0.0, 0.5)
+    )
+
+    def tokens(batches):
+        batches.set_epoch(1)
+        return sum((batches[i][1] != 0).sum() for i in range(len(batches)))
+
+    assert tokens(plain) < tokens(varied) != tokens(varied)
+
+
+def test_refuses_an_unknown_tokenizer():
+    with pytest.raises(ValueError, match=r"Received: tokenizer='letters'$"):
+        PrepareDataset(tokenizer="letters")
+
+
 # What is chosen
 
 
@@ -128,6 +184,7 @@ def test_drops_and_says_why():
         "one side is empty": 3,
         "the same pair again": 2,
         "more than 3 tokens": 2,
+        "the source is held out for validation or test": 0,
     }
     kept = [*dataset.train, *dataset.validation, *[(x, y) for x, ys in dataset.test for y in ys]]
     assert sorted(kept) == sorted([*pairs[:10], ("a0", "another b"), pairs[-1]])
@@ -145,7 +202,7 @@ def test_says_how_much_there_is(dataset):
         f"{len(dataset.train)} training pairs, {len(dataset.validation)} validation pairs, "
         "10 test sentences"
     )
-    assert second == f"85 source and {5 + len(dataset.train)} target words"
+    assert second == f"85 source and {5 + len(dataset.train)} target tokens"
 
 
 @pytest.mark.parametrize(

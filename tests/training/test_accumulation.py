@@ -1,0 +1,63 @@
+"""What one update made of several batches promises: it is that of one large batch."""
+
+import keras
+import numpy as np
+import pytest
+from tiny import make_dataset, make_model
+
+from keras_transformer.backend import backend_module
+from keras_transformer.data.batches import LengthBuckets
+from keras_transformer.data.tokenizers import encode_source, encode_target
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset()
+
+
+def make_batches(dataset, batch_size, multiple=1):
+    # Of one length, or the large batches would hold other pairs than the small ones.
+    source, target = dataset.source_tokenizer, dataset.target_tokenizer
+    examples = [(encode_source(source, x), encode_target(target, y)) for x, y in dataset.train[:72]]
+    sizes = (source.vocab_size, target.vocab_size)
+    longest = [len(x) for x, _ in examples].index(max(len(x) for x, _ in examples))
+    examples = [examples[longest]] + examples
+    kept = [e for e in examples if len(e[0]) > 4]
+    return LengthBuckets(kept, batch_size, *sizes, multiple=multiple)
+
+
+def trained(dataset, batches, **options):
+    model = make_model(dataset)
+    optimizer = keras.optimizers.Adam(1e-2, epsilon=1e-4, **options)
+    optimizer.build(model.trainable_variables)
+    step = backend_module().TrainingStep(model, optimizer, label_smoothing=0.1)
+    totals = [np.array(x) for x in step.train(batches)]
+    return model.get_weights(), np.sum(totals, axis=0)
+
+
+@pytest.mark.parametrize("clip", (None, 0.05), ids=("free", "clipped"))
+def test_two_batches_added_up_are_one_of_twice_the_size(dataset, clip):
+    large = make_batches(dataset, 16)
+    small = make_batches(dataset, 8, multiple=2)
+    words = {np.count_nonzero(small[i][1]) for i in range(len(small))}
+    assert len(words) > 1 and len(small) == 2 * len(large) > 4
+    expected, totals = trained(dataset, large, global_clipnorm=clip)
+    weights, same_totals = trained(
+        dataset, small, global_clipnorm=clip, gradient_accumulation_steps=2
+    )
+    for a, b in zip(weights, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-5)
+    assert same_totals[2] == totals[2]
+
+
+def test_the_clipping_is_at_work(dataset):
+    free, _ = trained(dataset, make_batches(dataset, 16))
+    clipped, _ = trained(dataset, make_batches(dataset, 16), global_clipnorm=1e-4)
+    assert max(np.abs(a - b).max() for a, b in zip(free, clipped, strict=True)) > 1e-3
+
+
+def test_batches_of_padding_fill_the_last_group(dataset):
+    batches = make_batches(dataset, 16, multiple=4)
+    plain = make_batches(dataset, 16)
+    assert len(plain) % 4 and len(batches) % 4 == 0
+    assert not any(batches[i][1].any() for i in range(len(plain), len(batches)))

@@ -32,6 +32,9 @@ class RunConfig:
     )
     validation: str | None = _setting(None, "pairs to watch (none: a tenth of the sentences)")
     test: str | None = _setting(None, "pairs to judge by (none: a tenth of the sentences)")
+    stream: bool = _setting(
+        False, "leave the pairs in their file, if they are too many for the memory"
+    )
     n_sentences: int | None = _setting(None, "pairs to take, from the first (none: all there are)")
     min_count: int = _setting(
         1, "words that occur less often are unknown (1: in a small corpus most words are rare)"
@@ -122,6 +125,14 @@ class RunConfig:
             raise ValueError(
                 "`share_vocabulary` and `bpe_dropout` are for tokenizer=bpe. Received: tokenizer="
                 f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
+            )
+        if self.stream and (
+            self.tokenizer == "words" or not (self.validation and self.test) or self.bpe_dropout
+        ):
+            raise ValueError(
+                "Streaming needs tokenizer=bpe, files for validation and test, and no bpe_dropout. "
+                f"Received: tokenizer={self.tokenizer}, validation={self.validation}, "
+                f"test={self.test}, bpe_dropout={self.bpe_dropout}"
             )
         if self.seed < 0:
             raise ValueError(f"`seed` must not be negative. Received: {self.seed}")

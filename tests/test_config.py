@@ -15,6 +15,7 @@ OTHERS = {
     "data": "other.tsv",
     "validation": "watched.tsv",
     "test": "judged.tsv",
+    "stream": True,
     "n_sentences": 1000,
     "min_count": 2,
     "tokenizer": "bpe",

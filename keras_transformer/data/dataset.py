@@ -8,6 +8,7 @@ import numpy as np
 
 from keras_transformer.checks import check_sizes
 from keras_transformer.data.batches import LengthBuckets
+from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import (
     SubwordTokenizer,
     Tokenizer,
@@ -16,13 +17,18 @@ from keras_transformer.data.tokenizers import (
     encode_target,
 )
 
+# Why pairs are left out.
+_EMPTY = "one side is empty"
+_AGAIN = "the same pair again"
+_HELD_OUT = "the source is held out for validation or test"
+
 
 @dataclasses.dataclass(frozen=True)
 class PreparedDataset:
     """A corpus, split and with its vocabularies.
 
     Attributes:
-        train: (source, target) sentences to learn from.
+        train: (source, target) sentences to learn from; a list, or a `PairFile`.
         validation: (source, target) sentences to watch.
         test: (source, references) to judge by: each source with all its translations.
         source_tokenizer: fitted on the sources of `train`.
@@ -30,7 +36,7 @@ class PreparedDataset:
         dropped: number of pairs left out, by reason.
     """
 
-    train: list
+    train: list | PairFile
     validation: list
     test: list
     source_tokenizer: Tokenizer
@@ -47,8 +53,14 @@ class PreparedDataset:
                 each epoch.
 
         Returns:
-            A `LengthBuckets`.
+            A `LengthBuckets`, or `StreamedBuckets` of pairs that stay in their file.
         """
+        if isinstance(pairs, PairFile):
+            return StreamedBuckets(
+                pairs,
+                lambda block, seed: self.batches(block, batch_size, seed, batch_tokens, multiple),
+                seed,
+            )
         source, target = (
             tokenizer.with_dropout(bpe_dropout) if bpe_dropout else tokenizer
             for tokenizer in (self.source_tokenizer, self.target_tokenizer)
@@ -57,8 +69,8 @@ class PreparedDataset:
         def examples():
             return [(encode_source(source, x), encode_target(target, y)) for x, y in pairs]
 
+        sizes = (source.vocab_size, target.vocab_size)
         examples = examples if bpe_dropout else examples()
-        sizes = (self.source_tokenizer.vocab_size, self.target_tokenizer.vocab_size)
         return LengthBuckets(examples, batch_size, *sizes, seed, batch_tokens, multiple)
 
     def __str__(self):
@@ -153,7 +165,8 @@ class PrepareDataset:
             kept, [s * (not g) for s, g in zip(shares, given, strict=True)], dropped
         )
         train = _as_pairs(train)
-        tokenizers = self._tokenizers(*zip(*train, strict=True))
+        sources, targets = zip(*train, strict=True)
+        tokenizers = self._tokenizers(sources, targets, sources + targets)
         return PreparedDataset(
             train=train,
             validation=_stripped(validation) if given[0] else _as_pairs(split_off[0]),
@@ -163,28 +176,66 @@ class PrepareDataset:
             dropped=dropped,
         )
 
-    def _tokenizers(self, sources, targets):
+    def stream(self, path, validation, test):
+        """Prepares pairs that stay in their file, because they do not fit into the memory.
+
+        Pairs that occur twice are kept. The vocabularies must be those of BPE: the words of so much
+        text would be too many.
+
+        Args:
+            path: a file of tab-separated text, see `PairFile`.
+            validation: list of pairs to watch.
+            test: list of pairs to judge by.
+
+        Returns:
+            A `PreparedDataset` whose training part is a `PairFile`.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            ValueError: if the file is no such text, or the tokenizer that of words.
+        """
+        if self.tokenizer != "bpe":
+            raise ValueError(f"Streaming needs tokenizer=bpe. Received: tokenizer={self.tokenizer}")
+        held_out = {_normal(source) for source, _ in [*validation, *test]}
+
+        def why_not(source, target):
+            return _HELD_OUT if _normal(source) in held_out else self._why_not(source, target)
+
+        train = PairFile(path, why_not)
+        return PreparedDataset(
+            train,
+            _stripped(validation),
+            [(x, [y]) for x, y in _stripped(test)],
+            *self._tokenizers(train.sentences(0), train.sentences(1), train.sentences(0, 1)),
+            train.dropped,
+        )
+
+    def _tokenizers(self, sources, targets, both):
         if self.tokenizer == "words":
             return [WordTokenizer.train(x, min_count=self.min_count) for x in (sources, targets)]
-        sides = [sources + targets] * 2 if self.share_vocabulary else [sources, targets]
-        return [SubwordTokenizer.train(x, self.vocab_size) for x in sides]
+        if self.share_vocabulary:
+            return [SubwordTokenizer.train(both, self.vocab_size)] * 2
+        return [SubwordTokenizer.train(x, self.vocab_size) for x in (sources, targets)]
 
     def _keep(self, pairs):
         """Groups the targets by source; counts what is left out."""
-        count_tokens = WordTokenizer.count_tokens
         targets = collections.defaultdict(list)
-        dropped = {"one side is empty": 0, "the same pair again": 0, self._too_long(): 0}
+        dropped = {_EMPTY: 0, _AGAIN: 0, self._too_long(): 0, _HELD_OUT: 0}
         for pair in pairs:
             source, target = map(_normal, pair)
-            if not source or not target:
-                dropped["one side is empty"] += 1
-            elif target in targets[source]:
-                dropped["the same pair again"] += 1
-            elif max(count_tokens(source), count_tokens(target)) > self.max_length:
-                dropped[self._too_long()] += 1
+            reason = _AGAIN if target in targets[source] else self._why_not(source, target)
+            if reason:
+                dropped[reason] += 1
             else:
                 targets[source].append(target)
         return [(source, found) for source, found in targets.items() if found], dropped
+
+    def _why_not(self, source, target):
+        """Why a pair is left out, or None."""
+        if not source or not target:
+            return _EMPTY
+        longest = max(WordTokenizer.count_tokens(source), WordTokenizer.count_tokens(target))
+        return self._too_long() if longest > self.max_length else None
 
     def _too_long(self):
         return f"more than {self.max_length} tokens"
@@ -207,8 +258,7 @@ def _without(groups, held_out, dropped):
     """The groups whose source is not held out."""
     held_out = {_normal(source) for source, _ in held_out}
     kept = [group for group in groups if group[0] not in held_out]
-    found = len(_as_pairs(groups)) - len(_as_pairs(kept))
-    dropped["the source is held out for validation or test"] = found
+    dropped[_HELD_OUT] = len(_as_pairs(groups)) - len(_as_pairs(kept))
     return kept
 
 

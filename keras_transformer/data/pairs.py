@@ -153,20 +153,30 @@ def _read_parallel(source_path, target_path):
 
 
 def _read_tab_separated(path):
-    pairs = []
-    for number, line in enumerate(_read_lines(path), start=1):
-        columns = line.split("\t")
-        if len(columns) >= 2:
-            pairs.append((columns[0], columns[1]))
-        elif line.strip():
-            raise ValueError(
-                f"line {number} has one column; separate source and target by a tab. "
-                f"Received: {line.strip()[:60]!r}"
-            )
-    return pairs[1:] if pairs and _is_header(pairs[0]) else pairs
+    pairs = [parse_line(line, i) for i, line in enumerate(_read_lines(path), start=1)]
+    pairs = [pair for pair in pairs if pair]
+    return pairs[1:] if pairs and is_header(pairs[0]) else pairs
 
 
-def _is_header(pair):
+def parse_line(line, number):
+    """The pair in a line of tab-separated text, or None if it is blank.
+
+    Raises:
+        ValueError: if the line, whose number is given, has one column.
+    """
+    columns = line.split("\t")
+    if len(columns) >= 2:
+        return columns[0], columns[1]
+    if line.strip():
+        raise ValueError(
+            f"line {number} has one column; separate source and target by a tab. "
+            f"Received: {line.strip()[:60]!r}"
+        )
+    return None
+
+
+def is_header(pair):
+    """Whether a first line names the columns instead of being a pair of sentences."""
     words = {side.strip().lower() for side in pair}
     return len(words) == 2 and words.issubset(_HEADER_WORDS.split())
 
@@ -279,7 +289,7 @@ def _check_text(pairs, forbidden):
 
 def _encode_tab_separated(pairs):
     # A first pair that reads like a header is kept from being skipped by a real one.
-    rows = [("source", "target"), *pairs] if _is_header(pairs[0]) else pairs
+    rows = [("source", "target"), *pairs] if is_header(pairs[0]) else pairs
     return "".join(f"{source}\t{target}\n" for source, target in rows).encode("utf-8")
 
 

@@ -61,8 +61,10 @@ def train_run(config, folder):
 
 
 def _prepare(config):
-    paths = (config.data, config.validation, config.test)
-    dataset = PrepareDataset(
+    data, *held_out = (
+        path and _find(path) for path in (config.data, config.validation, config.test)
+    )
+    prepare = PrepareDataset(
         config.n_sentences,
         min_count=config.min_count,
         max_length=config.max_length,
@@ -70,7 +72,12 @@ def _prepare(config):
         tokenizer=config.tokenizer,
         vocab_size=config.vocab_size,
         share_vocabulary=config.share_vocabulary,
-    )(*(path and read_pairs(_find(path)) for path in paths))
+    )
+    held_out = [path and read_pairs(path) for path in held_out]
+    if config.stream:
+        dataset = prepare.stream(data, *held_out)
+    else:
+        dataset = prepare(read_pairs(data), *held_out)
     print(f"Corpus {Path(config.data).name}\n{dataset}")
     return dataset
 

@@ -1,5 +1,6 @@
 """The words of a sentence as they stand in it, and what is written for unknown ones."""
 
+import numpy as np
 import pytest
 
 from keras_transformer.data.tokenizers import WordTokenizer
@@ -31,18 +32,23 @@ def tokenizer():
 def test_words_are_the_text_of_the_tokens(tokenizer, sentence):
     words = tokenizer.words(sentence)
     assert len(words) == len(tokenizer.encode(sentence))
-    assert "".join(words) == "".join(sentence.split())
+    assert tokenizer.join(words) == " ".join(sentence.split())
 
 
 @pytest.mark.parametrize(
     ("learned", "sentence", "words"),
     [
-        ("a b, c", "a  zebra, (b)", ["a", "zebra", ",", "(", "b", ")"]),
-        ("a b, c", " “Émile” isn’t A-Z ", ["Émile", "isn’t", "A", "-", "Z"]),
-        ("Ähre b, c", "cafe\u0301 caf\u00e9, İx", ["cafe\u0301", "caf\u00e9", ",", "İx"]),
-        ("a b c", "Herr Strauß, Cafe\u0301 x!", ["Herr", "Strauß", "Cafe\u0301", "x"]),
-        ("a b c", "Ödön — Émile-Zola's", ["Ödön", "Émile-Zola's"]),
-        ("Ä b, c", "😀\tzebra\n b", ["😀", "zebra", "b"]),
+        ("a b, c", "a  zebra, (b)", ["▁a", "▁zebra", ",", "▁(", "b", ")"]),
+        ("a b, c", " “Émile” isn’t A-Z ", ["▁Émile", "▁isn’t", "▁A", "-", "Z"]),
+        ("Ähre b, c", "cafe\u0301 caf\u00e9, İx", ["▁cafe\u0301", "▁caf\u00e9", ",", "▁İx"]),
+        ("a b c", "Herr Strauß, Cafe\u0301 x!", ["▁Herr", "▁Strauß", "▁Cafe\u0301", "▁x"]),
+        ("a b c", "Ödön — Émile-Zola's", ["▁Ödön", "▁Émile-Zola's"]),
+        ("Ä b, c", "😀\tzebra\n b", ["▁😀", "▁zebra", "▁b"]),
+        ("a b, c", "Łódź in-Łódź, (“Łódź", ["▁Łódź", "▁in", "-", "Łódź", ",", "▁(", "Łódź"]),
+        ("a b, c", " aß-ßb 6=\u03387", ["▁aß", "-", "ßb", "▁6", "=\u0338", "7"]),
+        ("a b c", '"Ja", (nein) „so“ ’s a — "b', ["▁Ja", "▁nein", "▁so", "▁s", "▁a", "▁b"]),
+        ("Ä b, c", "▁ a▁b", ["▁_", "▁a_b"]),
+        ("a", "— “", []),
         ("a", "", []),
     ],
 )
@@ -50,6 +56,18 @@ def test_words_are_as_they_stand_there_known_or_not(learned, sentence, words):
     tokenizer = WordTokenizer.train([learned])
     assert len(tokenizer.encode(sentence)) == len(words)
     assert tokenizer.words(sentence) == words
+
+
+@pytest.mark.parametrize("learned", ["a b, c", "a b c", "Ä b, c", "Äbc"])
+def test_a_word_is_read_as_its_token(learned):
+    tokenizer = WordTokenizer.train([learned])
+    alphabet = [*"aBŁéß’'“()-,_▁ 😀", "e\u0301", " Ł", " “", "\t"]
+    random = np.random.default_rng(0)
+    for length in range(200):
+        sentence = "".join(random.choice(alphabet, length % 20))
+        words = tokenizer.words(sentence)
+        read = [x.startswith("▁") * "▁" + tokenizer.normalize(x.lstrip("▁")) for x in words]
+        assert tokenizer.join(read) == tokenizer.normalize(sentence), sentence
 
 
 def test_tokens_name_ids_and_join_puts_them_together(tokenizer):
@@ -69,12 +87,22 @@ def test_joining_inverts_splitting(tokenizer, sentence):
     ("replacements", "expected"),
     [
         ((), "[UNK] go, [UNK]!"),
+        (["▁Anna"], "Anna go, [UNK]!"),
         (["Anna"], "Anna go, [UNK]!"),
-        (["Anna", "O'Neil"], "Anna go, O'Neil!"),
-        (["Anna", "[END]", "too many"], "Anna go, [END]!"),
-        (iter(["one", "two"]), "one go, two!"),
+        (["▁Anna", "▁O'Neil"], "Anna go, O'Neil!"),
+        (["▁Anna", "O'Neil"], "Anna go,O'Neil!"),
+        (["▁Anna", "▁[END]", "▁too many"], "Anna go, [END]!"),
+        (iter(["▁one", "▁two"]), "one go, two!"),
     ],
 )
 def test_unknown_words_can_be_replaced(tokenizer, replacements, expected):
     ids = [START_ID, *tokenizer.encode("zebra go, zebra!"), PADDING_ID, END_ID, UNKNOWN_ID]
     assert tokenizer.decode(ids, replacements) == expected
+
+
+def test_a_sentence_is_put_together_from_its_own_words():
+    tokenizer = WordTokenizer.train(["(a) b"])
+    for sentence in ("eins-sieben", "a/b (Anna) % a", "8,5x", "Ä-a"):
+        words = zip(tokenizer.words(sentence), tokenizer.encode(sentence), strict=True)
+        unknown = [word for word, i in words if i == UNKNOWN_ID]
+        assert unknown and tokenizer.decode(tokenizer.encode(sentence), unknown) == sentence

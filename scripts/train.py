@@ -1,6 +1,7 @@
 """Trains an English-German translator; without arguments on the project's own corpus."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 from keras_transformer.config import PRESETS, RunConfig, add_flags
@@ -9,7 +10,12 @@ from keras_transformer.training.run import train_run
 
 
 def make_parser():
-    parser = argparse.ArgumentParser(prog="train.py", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="train.py",
+        description=f"{__doc__} Flags can stand in a file, see scripts/recipes: train.py @FILE",
+        fromfile_prefix_chars="@",
+    )
+    parser.convert_arg_line_to_args = lambda line: shlex.split(line, comments=True)
     parser.add_argument("--run", help="folder to write (default: runs/NAME_OF_THE_DATA)")
     parser.add_argument("--resume", action="store_true", help="go on with the run in the folder")
     parser.add_argument("--preset", choices=list(PRESETS), help="sizes (default: small)")

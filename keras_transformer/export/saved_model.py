@@ -200,6 +200,11 @@ class Decoder(tf.Module):
 def _read_rules(tokenizer):
     """The tokenizer's JSON with the steps of the normalizer and the vocabulary by themselves."""
     # A tokenizer of the plainest text has all the steps there are.
+    if not isinstance(tokenizer, WordTokenizer):
+        raise ValueError(
+            "The graph takes sentences apart into words only: export pieces of words to "
+            f"CTranslate2. Received: {type(tokenizer).__name__}"
+        )
     rules, known = (json.loads(x.to_json()) for x in (tokenizer, WordTokenizer.train(["a"])))
     for either in (rules, known):
         normalizer = either["normalizer"] or {}

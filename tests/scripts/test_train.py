@@ -206,3 +206,39 @@ def test_runs_of_one_name_are_two_curves(folder, output):
     run_script("plot_losses.py", *runs, "--output", "two.svg", folder=folder)
     picture = (folder / "two.svg").read_text()
     assert all(f"{run}: validation" in picture for run in runs)
+
+
+RECIPES = sorted((SCRIPTS / "recipes").glob("*.txt"))
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=[recipe.stem for recipe in RECIPES])
+def test_a_recipe_lacks_nothing_but_its_data(folder, recipe):
+    error = run_script("train.py", f"@{recipe}", folder=folder, expected=2)
+    assert "error: No file of sentence pairs here" in error or "can be streamed" in error
+    assert not (folder / "runs" / recipe.stem).exists()
+
+
+def test_a_streamed_run_with_all_that_there_is(folder):
+    for name, pairs in {"train": PAIRS[:-30], "val": PAIRS[-30:-15], "test": PAIRS[-15:]}.items():
+        lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
+        (folder / f"{name}.tsv").write_text(lines, encoding="utf-8")
+    (folder / "recipe.txt").write_text(
+        "--data train.tsv --validation val.tsv --test test.tsv --stream  # large files\n"
+        "--tokenizer bpe --vocab-size 60 --share-vocabulary\n\n"
+        "--d-model 32 --d-ff 64 --n 1 --h 2 --batch-tokens 64 --accumulation 2 --clip-norm 1\n"
+        "--ema 0.9 --monitor bleu --keep-weights 2 --attention-rate 0.1 --activation-rate 0.1\n"
+        "--warmup-steps 50 --epochs 2\n"
+    )
+    output = run_script("train.py", "@recipe.txt", "--run", "runs/all", folder=folder)
+    for part in ("batches of 64 tokens", "BLEU", "padding", "15 test sentences"):
+        assert part in output
+    run = RunFolder(folder / "runs/all")
+    history = run.read_history()
+    assert len(history) == 2 and all(0 <= row["validation_bleu"] <= 100 for row in history)
+    assert run.read_model().share_embeddings and run.read_model().attention_rate == 0.1
+    run_script("average_checkpoints.py", "runs/all", "--last", "2", folder=folder)
+    flags = ["--weights", "average", "--beam", "2", "--tokenize", "none"]
+    scores = run_script("evaluate.py", "runs/all", *flags, folder=folder)
+    assert "tok:none" in scores and "15 test sentences" in scores
+    again = run_script("train.py", "--run", "runs/all", "--resume", "--epochs", "3", folder=folder)
+    assert "Epoch 3/3" in again and "Epoch 2/3" not in again

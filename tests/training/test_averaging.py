@@ -1,0 +1,63 @@
+"""What averaging promises: the mean, and nothing of what was there lost."""
+
+import h5py
+import numpy as np
+import pytest
+from run_script import run_script
+from tiny import make_batches, make_dataset, make_model, make_trainer
+
+from keras_transformer.training.averaging import average_weights
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run of four epochs that keeps the weights of the last three."""
+    dataset, folder = make_dataset(), tmp_path_factory.mktemp("run")
+    trainer = make_trainer(dataset, folder, keep_weights=3)
+    trainer.train(*make_batches(dataset), 4)
+    return trainer.run
+
+
+def weights_of(file):
+    model = make_model(make_dataset())
+    model.load_weights(file)
+    return model.get_weights()
+
+
+def test_the_weights_of_the_last_epochs_are_kept(run):
+    names = [file.name for file in run.epoch_weights()]
+    assert names == [f"epoch-000{i}.weights.h5" for i in (2, 3, 4)]
+
+
+def test_the_average_is_the_mean(run, tmp_path):
+    files = run.epoch_weights()
+    average_weights(files, tmp_path / "mean.weights.h5")
+    expected = [np.mean(w, axis=0) for w in zip(*map(weights_of, files), strict=True)]
+    for mean, other in zip(weights_of(tmp_path / "mean.weights.h5"), expected, strict=True):
+        np.testing.assert_allclose(mean, other, atol=1e-6)
+
+
+def test_the_average_of_one_is_that_one(run, tmp_path):
+    file = run.epoch_weights()[0]
+    average_weights([file], tmp_path / "mean.weights.h5")
+    for mean, other in zip(weights_of(tmp_path / "mean.weights.h5"), weights_of(file), strict=True):
+        np.testing.assert_array_equal(mean, other)
+
+
+def test_refuses_nothing_and_other_models(run, tmp_path):
+    target = tmp_path / "mean.weights.h5"
+    with pytest.raises(ValueError, match="no files"):
+        average_weights([], target)
+    with h5py.File(tmp_path / "other.weights.h5", "w") as file:
+        file["x"] = [1.0]
+    with pytest.raises(ValueError, match="of one model"):
+        average_weights([run.epoch_weights()[0], tmp_path / "other.weights.h5"], target)
+    assert not target.exists()
+
+
+def test_the_script_averages(run, tmp_path):
+    out = run_script("average_checkpoints.py", run.path, "--last", "2", folder=tmp_path)
+    assert "--weights average" in out and run.weights_file("average").exists()
+    assert "error: " in run_script(
+        "average_checkpoints.py", run.path, "--last", "9", folder=tmp_path, expected=2
+    )

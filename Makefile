@@ -6,7 +6,7 @@ JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/i
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: train test test-tensorflow test-jax parity check format bench clean
+.PHONY: train test test-tensorflow test-jax test-slow parity check format bench clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -15,10 +15,14 @@ test: .venv/installed ## the suite, on both backends at once
 	$(MAKE) --jobs 2 test-tensorflow test-jax
 
 test-tensorflow: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity"
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity and not slow"
 
 test-jax: .venv/installed
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity" $(JAX_TESTS)
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow" $(JAX_TESTS)
+
+test-slow: .venv/installed ## what takes minutes: runs that are killed, processes that are lost
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow $(JAX_TESTS)
 
 parity: .venv/parity ## the comparisons with PyTorch
 	$(BIN)/python -m pytest -q -m parity
@@ -31,7 +35,7 @@ format: .venv/installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv/bench ## one table row per system and question; half an hour
+bench: .venv/bench ## one table row per system and question; an hour
 	for name in attention train_step decoding course scaling; do \
 		$(BIN)/python benchmarks/$$name.py || exit 1; \
 	done

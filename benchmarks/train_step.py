@@ -1,90 +1,85 @@
-"""How fast does the small preset train, next to torch.nn.Transformer of the same size?"""
+"""How fast does a model train, next to torch.nn.Transformer and KerasHub's layers?
 
-from timing import compare, named, use_one_core
+python benchmarks/train_step.py
+python benchmarks/train_step.py --model small --threads 2 --rounds 5
+"""
 
-use_one_core()
+import argparse
 
-import keras  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
+from timing import named, processor_name, time_turns, use_cores
 
-from keras_transformer import RunConfig, TransformerModel  # noqa: E402
-from keras_transformer.backend import backend_module  # noqa: E402
-
-B, T, SOURCE_WORDS, TARGET_WORDS = 64, 8, 2011, 3167
-CONFIG = RunConfig()
+ROUNDS = {"small": 15, "large": 5}
+TURN_SECONDS = 0.5
+BATCH, SOURCE, TARGET, RATE, SMOOTHING = 64, 7, 11, 0.1, 0.1
 
 
-def make_batch():
-    random = np.random.default_rng(0)
-    source = random.integers(4, SOURCE_WORDS, (B, T), "int32")
-    target = random.integers(4, TARGET_WORDS, (B, T + 1), "int32")
-    return (source, target[:, :-1]), target[:, 1:]
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", nargs="+", choices=ROUNDS, default=list(ROUNDS))
+    parser.add_argument("--threads", type=int, choices=(1, 2), default=1, help="and cores")
+    parser.add_argument("--core", type=int, help="the first core; default: the first one allowed")
+    parser.add_argument("--rounds", type=int, help=f"turns of each system; default: {ROUNDS}")
+    return parser.parse_args()
 
 
-def make_our_step(dtype):
-    size = CONFIG.d_model // CONFIG.h
-    model = TransformerModel(
-        SOURCE_WORDS, TARGET_WORDS, T, T, CONFIG.h, size, size, CONFIG.d_model, CONFIG.d_ff,
-        CONFIG.n, CONFIG.rate, norm_first=True, tie_output=True, dtype=dtype,
-    )  # fmt: skip
-    model.build(((B, T), (B, T)))
-    optimizer = keras.optimizers.Adam(1e-4)
-    optimizer.build(model.trainable_variables)
-    step = backend_module().TrainingStep(model, optimizer, CONFIG.label_smoothing)
-    batches = [make_batch()] * 10
-    return lambda: list(step.train(batches))
+def make_systems(size, threads):
+    """Functions that update the weights once: a dictionary with a reference last."""
+    import training_peers as peers  # starts the libraries, which must follow `use_cores`
+
+    batch = peers.make_batch(BATCH, SOURCE, TARGET)
+    systems = {}
+    for dtype in ("float32", "mixed_bfloat16"):
+        for jit_compile in (False, True):
+            name = f"keras_transformer, {dtype}, {'XLA' if jit_compile else 'graph'}"
+            systems[name] = peers.make_ours(size, batch, dtype, jit_compile, RATE, SMOOTHING)
+    systems["keras_transformer's layers, float32, fit"] = peers.make_fit(size, batch, RATE)
+    for jit_compile in (False, True):
+        name = f"KerasHub layers, float32, fit, {'XLA' if jit_compile else 'graph'}"
+        systems[name] = peers.make_hub(size, batch, RATE, jit_compile)
+    for dtype in ("float32", "bfloat16"):
+        name = f"torch.nn.Transformer, {dtype}{' autocast' if dtype == 'bfloat16' else ''}"
+        systems[name] = peers.make_torch(size, batch, dtype, RATE, SMOOTHING, threads)
+    return systems
 
 
-class TorchModel(torch.nn.Module):
-    """The same model of torch's parts.
+def print_table(size_name, times, gigaflop):
+    import training_peers as peers
 
-    It differs in three points: the positions are learned, there are no padding masks (the batch has
-    no padding), and the attention weights have dropout as well.
-    """
-
-    def __init__(self):
-        super().__init__()
-        d, h, n = CONFIG.d_model, CONFIG.h, CONFIG.n
-        self.source = torch.nn.Embedding(SOURCE_WORDS, d)
-        self.target = torch.nn.Embedding(TARGET_WORDS, d)
-        self.positions = torch.nn.Parameter(torch.zeros(T, d))
-        sizes = (d, h, n, n, CONFIG.d_ff, CONFIG.rate)
-        self.body = torch.nn.Transformer(*sizes, batch_first=True, norm_first=True)
-        self.mask = self.body.generate_square_subsequent_mask(T)
-
-    def forward(self, source, target):
-        scale = CONFIG.d_model**0.5
-        source, target = (
-            embedding(ids) * scale + self.positions
-            for embedding, ids in ((self.source, source), (self.target, target))
+    rates = {dtype: peers.matrix_product_rate(dtype) for dtype in ("float32", "bfloat16")}
+    best = min(cpu.median for name, (_, cpu) in times.items() if name.startswith("keras_tr"))
+    print(f"\n{size_name}: {gigaflop:.1f} GFLOP of matrix products a step; products of", end=" ")
+    print("1024 x 1024 run at", ", ".join(f"{r:.0f} GFLOP/s in {d}" for d, r in rates.items()))
+    print("\n| system | processor s | wall s | times our best | share of the product's rate |")
+    print("|---|---|---|---|---|")
+    for name, (wall, cpu) in times.items():
+        rate = rates["bfloat16" if "bfloat16" in name else "float32"]
+        print(
+            f"| {name} | {cpu.median:.3f} ±{cpu.relative:.0%} | {wall.median:.3f} "
+            f"| {cpu.median / best:.2f} | {gigaflop / cpu.median / rate:.0%} |",
+            flush=True,
         )
-        return self.body(source, target, tgt_mask=self.mask) @ self.target.weight.T
 
 
-def make_torch_step():
-    torch.set_num_threads(1)
-    model = TorchModel()
-    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    loss = torch.nn.CrossEntropyLoss(label_smoothing=CONFIG.label_smoothing)
-    (source, inputs), target = make_batch()
-    source, inputs, target = (torch.from_numpy(x.astype("int64")) for x in (source, inputs, target))
+def main():
+    arguments = read_arguments()
+    use_cores(arguments.threads, arguments.core)
+    import training_peers as peers
 
-    def update():
-        for _ in range(10):
-            optimizer.zero_grad()
-            loss(model(source, inputs).flatten(0, 1), target.flatten()).backward()
-            optimizer.step()
-
-    return update
+    for name in arguments.model:
+        size = peers.SIZES[name]
+        rest = 0.25 if arguments.threads > 1 else 0.0
+        rounds = arguments.rounds or ROUNDS[name]
+        times = time_turns(make_systems(size, arguments.threads), rounds, TURN_SECONDS, rest)
+        print_table(f"{name} {tuple(size)}", times, peers.gigaflop(size, BATCH, SOURCE, TARGET))
+    libraries = ("keras", "tensorflow", "keras-hub", "torch")
+    print(
+        f"\n{processor_name()}, {arguments.threads} thread(s) pinned to as many cores;",
+        named("versions:", *libraries) + ".",
+        f"Medians of alternating turns. A step: {BATCH} pairs of {SOURCE} and {TARGET} tokens,",
+        f"vocabularies of {peers.WORDS:,}, tied output, pre-norm, dropout {RATE}, Adam. Models are",
+        "(d_model, layers of each half, heads, d_ff). The share counts one thread's rate.",
+    )
 
 
 if __name__ == "__main__":
-    backend = keras.config.backend()
-    dtypes = ("float32", "mixed_bfloat16") if backend == "tensorflow" else ("float32",)
-    ours = {
-        named(f"keras_transformer {dtype}", "keras", backend): make_our_step(dtype)
-        for dtype in dtypes
-    }
-    compare({**ours, named("torch.nn.Transformer float32", "torch"): make_torch_step()}, rounds=10)
-    print("Ten updates of the small preset, 64 pairs of 8 tokens.")
+    main()

@@ -2,28 +2,49 @@
 
 from keras_transformer.config import RunConfig
 from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
+from keras_transformer.data.images import AugmentedImages
 from keras_transformer.data.pairs import read_pairs, write_pairs
+from keras_transformer.data.pretraining import PretrainingPairs, read_documents
+from keras_transformer.data.questions import answer_examples
 from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.data.wordpiece import WordPieceTokenizer
 from keras_transformer.evaluation import score
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.translate import Hypothesis, Translate
 from keras_transformer.layers import (
+    AdditiveAttention,
     AddNormalization,
+    BahdanauDecoder,
     Decoder,
     DecoderLayer,
     DotProductAttention,
     Encoder,
     EncoderLayer,
     FeedForward,
+    LuongAttention,
+    LuongDecoder,
     MultiHeadAttention,
+    PatchEmbedding,
     PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer,
+    SegmentEmbedding,
+    SequenceAttention,
     record_attention,
     sinusoidal_encoding,
 )
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
-from keras_transformer.models import TransformerModel
+from keras_transformer.models import (
+    AnsweringBert,
+    Bert,
+    EncoderClassifier,
+    Forecaster,
+    PretrainingBert,
+    RecurrentTranslator,
+    TransformerModel,
+    VisionTransformer,
+)
 from keras_transformer.plotting import plot_attention, plot_losses
+from keras_transformer.reading import FindAnswer, Summarize
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.losses import MaskedCrossEntropy
 from keras_transformer.training.metrics import MaskedAccuracy
@@ -33,34 +54,55 @@ from keras_transformer.training.trainer import Trainer
 
 __all__ = [
     "AddNormalization",
+    "AdditiveAttention",
+    "AnsweringBert",
+    "AugmentedImages",
+    "BahdanauDecoder",
+    "Bert",
     "Decoder",
     "DecoderLayer",
     "DotProductAttention",
     "Encoder",
+    "EncoderClassifier",
     "EncoderLayer",
     "FeedForward",
+    "FindAnswer",
+    "Forecaster",
     "Hypothesis",
+    "LuongAttention",
+    "LuongDecoder",
     "MaskedAccuracy",
     "MaskedCrossEntropy",
     "MultiHeadAttention",
+    "PatchEmbedding",
     "PositionEmbeddingFixedWeights",
     "PositionEmbeddingLayer",
     "PrepareDataset",
     "PreparedDataset",
+    "PretrainingBert",
+    "PretrainingPairs",
+    "RecurrentTranslator",
     "RunConfig",
     "RunFolder",
     "SearchOptions",
+    "SegmentEmbedding",
+    "SequenceAttention",
+    "Summarize",
     "Trainer",
     "TransformerModel",
     "Translate",
+    "VisionTransformer",
     "WarmupSchedule",
+    "WordPieceTokenizer",
     "WordTokenizer",
+    "answer_examples",
     "causal_mask",
     "combine_masks",
     "evaluate_run",
     "padding_mask",
     "plot_attention",
     "plot_losses",
+    "read_documents",
     "read_pairs",
     "record_attention",
     "score",

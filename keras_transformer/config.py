@@ -42,7 +42,7 @@ class RunConfig:
     tokenizer: str = _setting("words", "words, or bpe: pieces of words (words: easiest to look at)")
     vocab_size: int = _setting(8000, "ids of the BPE vocabulary, or of each of the two (8000)")
     share_vocabulary: bool = _setting(
-        False, "one BPE vocabulary and its vectors for both languages, where they share words"
+        False, "one BPE vocabulary for both languages, and in a transformer its vectors"
     )
     bpe_dropout: float = _setting(
         0.0, "chance to leave out a merge in training (0: such a run is not repeatable to the bit)"
@@ -52,6 +52,10 @@ class RunConfig:
     )
     seed: int = _setting(0, "of the split, the weights, the order and the dropout (any will do)")
 
+    model: str = _setting(
+        "transformer",
+        "transformer (the best), or bahdanau or luong: recurrent, the state as large as d_model",
+    )
     d_model: int = _setting(256, "size of the vectors (256: trains in minutes on a processor)")
     h: int = _setting(4, "heads (4: 64 dimensions each, as in the paper)")
     d_ff: int = _setting(512, "size inside the feed-forward networks (512: for small corpora)")
@@ -101,46 +105,47 @@ class RunConfig:
         for field in dataclasses.fields(self):
             _check_type(field, getattr(self, field.name))
         for name in _POSITIVE:
-            if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` must be positive. Received: {getattr(self, name)}")
-        if self.keep_weights < 0:
-            raise ValueError(f"`keep_weights` must not be negative. Received: {self.keep_weights}")
-        if self.d_model % self.h:
-            raise ValueError(
-                "`d_model` must be divisible by the number of heads. "
-                f"Received: d_model={self.d_model}, h={self.h}"
-            )
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"`{name}` must be positive. Received: {value}")
+        for name in ("seed", "keep_weights"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"`{name}` must not be negative. Received: {getattr(self, name)}")
         for name in _RATES:
             check_rate(**{name: getattr(self, name)})
-        if self.max_length > MAX_SOURCE_TOKENS:
-            raise ValueError(
-                f"`max_length` must be at most {MAX_SOURCE_TOKENS}: longer sentences are not "
-                f"translated. Received: {self.max_length}"
-            )
-        if self.batch_tokens is not None and self.batch_tokens < 1:
-            raise ValueError(f"`batch_tokens` must be positive. Received: {self.batch_tokens}")
-        if self.clip_norm is not None and not self.clip_norm > 0:
-            raise ValueError(f"`clip_norm` must be positive. Received: {self.clip_norm}")
-        if self.tokenizer == "words" and (self.share_vocabulary or self.bpe_dropout):
-            raise ValueError(
-                "`share_vocabulary` and `bpe_dropout` are for tokenizer=bpe. Received: tokenizer="
-                f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
-            )
-        if self.stream and (
-            self.tokenizer == "words" or not (self.validation and self.test) or self.bpe_dropout
-        ):
-            raise ValueError(
-                "Streaming needs tokenizer=bpe, files for validation and test, and no bpe_dropout. "
-                f"Received: tokenizer={self.tokenizer}, validation={self.validation}, "
-                f"test={self.test}, bpe_dropout={self.bpe_dropout}"
-            )
-        if self.seed < 0:
-            raise ValueError(f"`seed` must not be negative. Received: {self.seed}")
         for name, values in _CHOICES.items():
             if getattr(self, name) not in values:
                 raise ValueError(
                     f"`{name}` must be one of {values}. Received: {getattr(self, name)!r}"
                 )
+        if self.d_model % self.h:
+            raise ValueError(
+                "`d_model` must be divisible by the number of heads. "
+                f"Received: d_model={self.d_model}, h={self.h}"
+            )
+        self._check_data()
+
+    def _check_data(self):
+        if self.max_length > MAX_SOURCE_TOKENS:
+            raise ValueError(
+                f"`max_length` must be at most {MAX_SOURCE_TOKENS}: longer sentences are not "
+                f"translated. Received: {self.max_length}"
+            )
+        words = self.tokenizer == "words"
+        if words and (self.share_vocabulary or self.bpe_dropout):
+            raise ValueError(
+                "`share_vocabulary` and `bpe_dropout` are for tokenizer=bpe. Received: tokenizer="
+                f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
+            )
+        if self.stream and (
+            words or not (self.validation and self.test) or self.bpe_dropout or self.n_sentences
+        ):
+            raise ValueError(
+                "Streaming needs tokenizer=bpe, files for validation and test, no bpe_dropout and "
+                f"no n_sentences. Received: tokenizer={self.tokenizer}, validation="
+                f"{self.validation}, test={self.test}, bpe_dropout={self.bpe_dropout}, "
+                f"n_sentences={self.n_sentences}"
+            )
 
     @classmethod
     def from_preset(cls, preset="small", **changes):
@@ -211,13 +216,19 @@ def _check_type(field, value):
 
 _POSITIVE = (
     "min_count", "max_length", "d_model", "h", "d_ff", "n", "epochs", "batch_size",
-    "warmup_steps", "patience", "vocab_size", "accumulation",
+    "warmup_steps", "patience", "vocab_size", "accumulation", "batch_tokens", "clip_norm",
 )  # fmt: skip
 
 _RATES = ("rate", "attention_rate", "activation_rate", "label_smoothing", "bpe_dropout", "ema")
 
 DTYPES = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
-_CHOICES = {"dtype": DTYPES, "tokenizer": ("words", "bpe"), "monitor": ("loss", "bleu")}
+MODELS = ("transformer", "bahdanau", "luong")
+_CHOICES = {
+    "dtype": DTYPES,
+    "tokenizer": ("words", "bpe"),
+    "model": MODELS,
+    "monitor": ("loss", "bleu"),
+}
 
 PRESETS = {
     "tiny": {"d_model": 64, "d_ff": 128, "n": 2, "epochs": 10, "warmup_steps": 400},

@@ -6,6 +6,7 @@ from pathlib import Path
 from keras_transformer.config import RunConfig
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.files import replacing, reserve
+from keras_transformer.models.recurrent import RecurrentTranslator
 from keras_transformer.models.transformer import TransformerModel
 
 HISTORY_COLUMNS = (
@@ -146,7 +147,7 @@ class RunFolder:
             weights: name of the weights: "best", "average" or "epoch-0012".
 
         Returns:
-            A built `TransformerModel`.
+            A built `TransformerModel` or `RecurrentTranslator`.
         """
         model = make_model(self.read_config(), *self.read_tokenizers(), dtype)
         file = self._existing(self.weights_file(weights))
@@ -178,11 +179,24 @@ def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
         dtype: dtype policy.
 
     Returns:
-        A built `TransformerModel`.
+        A built `TransformerModel` or `RecurrentTranslator`.
     """
-    model = TransformerModel(
-        enc_vocab_size=source_tokenizer.vocab_size,
-        dec_vocab_size=target_tokenizer.vocab_size,
+    sizes = (source_tokenizer.vocab_size, target_tokenizer.vocab_size)
+    make = _make_transformer if config.model == "transformer" else _make_recurrent
+    model = make(config, sizes, dtype)
+    model.build(((None, None), (None, None)))
+    return model
+
+
+def _make_recurrent(config, vocab_sizes, dtype):
+    # The recurrent state is as large as the words' vectors.
+    sizes = (*vocab_sizes, config.d_model, config.d_model)
+    return RecurrentTranslator(*sizes, config.rate, attention=config.model, dtype=dtype)
+
+
+def _make_transformer(config, vocab_sizes, dtype):
+    return TransformerModel(
+        *vocab_sizes,
         enc_seq_length=config.max_length,
         dec_seq_length=config.max_length,
         h=config.h,
@@ -199,8 +213,6 @@ def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
         activation_rate=config.activation_rate,
         dtype=dtype,
     )
-    model.build(((None, None), (None, None)))
-    return model
 
 
 def _columns(history):

@@ -24,7 +24,7 @@ JAX_FILES = {"keras_transformer/training/jax_step.py"}
 ALLOWED = {
     "layers": set(),
     "masks": set(),
-    "models": {"layers", "masks"},
+    "models": {"layers", "masks", "pretrained"},
     "data": set(),
     "run_folder": {"models", "data"},
     "training": {"models", "layers", "data", "run_folder", "inference", "evaluation", "plotting"},

@@ -24,6 +24,7 @@ OTHERS = {
     "bpe_dropout": 0.1,
     "max_length": 40,
     "seed": 7,
+    "model": "luong",
     "d_model": 128,
     "h": 2,
     "d_ff": 100,
@@ -48,6 +49,7 @@ OTHERS = {
     "dtype": "float32",
     "tensorboard": True,
 }
+TOGETHER = {**OTHERS, "stream": False}  # which neither n_sentences nor bpe_dropout goes with
 FREE = {"epochs", "patience", "data", "validation", "test"}
 
 
@@ -76,7 +78,7 @@ def test_the_values_above_are_others():
     assert all(value != FIELDS[name].default for name, value in OTHERS.items())
 
 
-@pytest.mark.parametrize("config", [RunConfig(), RunConfig(**OTHERS)], ids=["defaults", "others"])
+@pytest.mark.parametrize("config", [RunConfig(), RunConfig(**TOGETHER)], ids=["defaults", "others"])
 def test_json_round_trip(config):
     assert RunConfig.from_json(config.to_json()) == config
     assert json.loads(config.to_json()) == dataclasses.asdict(config)
@@ -158,6 +160,19 @@ def test_refuses_impossible_values(name, value):
         RunConfig.from_json(changed_json(**{name: value}))
 
 
+def test_streaming_needs_what_cannot_be_split_off():
+    needed = {"stream": True, "tokenizer": "bpe", "validation": "v.tsv", "test": "t.tsv"}
+    assert RunConfig(**needed).stream
+    for change in (
+        {"tokenizer": "words"},
+        {"test": None},
+        {"bpe_dropout": 0.1},
+        {"n_sentences": 9},
+    ):
+        with pytest.raises(ValueError, match=r"Streaming needs .*Received: tokenizer="):
+            RunConfig(**{**needed, **change})
+
+
 # Files of others
 
 
@@ -226,8 +241,8 @@ def test_each_field_has_a_flag(name):
 
 def test_only_the_flags_given_appear():
     assert parse() == {}
-    given = [flag for name, value in OTHERS.items() for flag in flags(name, value)]
-    assert RunConfig(**parse(*given)) == RunConfig(**OTHERS)
+    given = [flag for name, value in TOGETHER.items() for flag in flags(name, value)]
+    assert RunConfig(**parse(*given)) == RunConfig(**TOGETHER)
 
 
 @pytest.mark.parametrize("name", FIELDS)

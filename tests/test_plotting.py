@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from keras_transformer.inference.translate import Hypothesis
-from keras_transformer.plotting import plot_attention, plot_losses
+from keras_transformer.models import VisionTransformer
+from keras_transformer.plotting import (
+    plot_attention,
+    plot_losses,
+    plot_patch_filters,
+    plot_position_similarity,
+)
 
 
 def make_history(validation_losses):
@@ -107,17 +113,30 @@ def attention_texts(hypothesis, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "sizes", [(1, 1), (2, 7), (9, 1, 2, 1), (30, 40, 6, 8)], ids=["1", "2x7", "9x1", "30x40"]
+    ("sizes", "least", "most"),
+    [
+        ((1, 1), (200, 200), (500, 500)),
+        ((2, 7), (200, 200), (500, 500)),
+        ((9, 1, 2, 1), (200, 500), (500, 1000)),
+        ((20, 15, 2, 3), (3 * 15 * 25, 2 * 20 * 25), (2000, 2000)),  # room for each name
+        ((2, 270, 1, 8), (8000, 200), (9000, 500)),  # where Matplotlib would have failed
+        ((300, 2, 2, 1), (200, 8000), (500, 9000)),
+    ],
+    ids=str,
 )
-def test_draws_attention_of_any_size(tmp_path, sizes):
+def test_draws_attention_of_any_size(tmp_path, sizes, least, most):
     plot_attention(make_hypothesis(*sizes), tmp_path / "attention.png")
     picture = (tmp_path / "attention.png").read_bytes()
     assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture.endswith(b"IEND\xaeB`\x82")
     width, height = (int.from_bytes(picture[i : i + 4], "big") for i in (16, 20))
-    assert width > 200 and height > 200
-    if len(sizes) == 4 and sizes[0] == 30:  # room for each label
-        assert width > 8 * 40 * 25 and height > 6 * 30 * 25
+    assert least[0] < width <= most[0] and least[1] < height <= most[1]
     assert os.listdir(tmp_path) == ["attention.png"]
+
+
+def test_in_a_very_long_sentence_every_so_many_tokens_are_named(tmp_path):
+    """Of 700 tokens beside each other each has 0.084 inches, and a name needs 0.1."""
+    found = attention_texts(make_hypothesis(1, 350, heads=2), tmp_path)
+    assert [found.count(f"s{i}") for i in range(349)] == [2, 0] * 174 + [2]
 
 
 def test_every_token_and_every_head_has_its_name(tmp_path):
@@ -152,4 +171,61 @@ def test_refuses_to_draw_attention_that_was_not_asked_for(tmp_path):
     hypothesis = make_hypothesis(2, 2)._replace(attention=None)
     with pytest.raises(ValueError, match=r"`return_attention=True`\. Received: 't'$"):
         plot_attention(hypothesis, tmp_path / "attention.png")
+    nothing = Hypothesis("", 0.0, ["[END]"], ["[END]"])  # what an empty sentence is translated to
+    with pytest.raises(ValueError, match=r"the sentence has no words\. Received: ''$"):
+        plot_attention(nothing, tmp_path / "attention.png")
     assert os.listdir(tmp_path) == []
+
+
+# Vision transformers
+
+
+def make_vit(image_size=8, patch_size=2, channels=1, d_model=20):
+    sizes = {"h": 2, "d_k": 3, "d_v": 3, "d_model": d_model, "d_ff_inner": 8, "n": 1, "rate": 0.0}
+    model = VisionTransformer(image_size, patch_size, 3, **sizes)
+    model.build((None, *model.embedding.image_size, channels))
+    return model
+
+
+VITS = {
+    "grey": {},
+    "one patch": {"image_size": 2},
+    "colour": {"channels": 3, "image_size": (8, 12), "patch_size": 4},
+    "many channels": {"channels": 5, "d_model": 200},
+}
+
+
+@pytest.mark.parametrize("plot", (plot_patch_filters, plot_position_similarity))
+@pytest.mark.parametrize("options", VITS.values(), ids=VITS)
+def test_draws_what_a_vision_transformer_has_learned(tmp_path, plot, options):
+    plot(make_vit(**options), tmp_path / "picture.png")
+    picture = (tmp_path / "picture.png").read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture.endswith(b"IEND\xaeB`\x82")
+    assert os.listdir(tmp_path) == ["picture.png"]
+
+
+def test_draws_no_more_filters_than_asked_for(tmp_path):
+    for count, shown in ((64, 20), (5, 5)):
+        plot_patch_filters(make_vit(), tmp_path / "filters.svg", count)
+        picture = (tmp_path / "filters.svg").read_text(encoding="utf-8")
+        assert f"<!-- patch filters, {shown} of 20 -->" in picture
+        assert picture.count("<image ") == shown + 1  # and the scale
+
+
+def test_draws_a_picture_of_similarity_for_each_patch(tmp_path):
+    plot_position_similarity(make_vit((6, 8)), tmp_path / "positions.svg")
+    picture = (tmp_path / "positions.svg").read_text(encoding="utf-8")
+    assert picture.count("<image ") == 3 * 4 + 1
+    assert "<!-- cosine similarity -->" in picture
+
+
+@pytest.mark.parametrize("plot", (plot_patch_filters, plot_position_similarity))
+def test_other_weights_are_another_picture(tmp_path, plot):
+    pictures, model = [], make_vit()
+    for layer_weights in (1, 1, 2):
+        random = np.random.default_rng(layer_weights)
+        weights = [random.normal(size=w.shape) for w in model.embedding.weights]
+        model.embedding.set_weights(weights)
+        plot(model, tmp_path / "picture.png")
+        pictures.append((tmp_path / "picture.png").read_bytes())
+    assert pictures[0] == pictures[1] != pictures[2]

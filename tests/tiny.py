@@ -42,3 +42,21 @@ def make_trainer(dataset, folder, rate=0.1, **options):
     schedule = WarmupSchedule(d_model=32, warmup_steps=60, scale=0.3)
     optimizer = keras.optimizers.Adam(schedule, beta_2=0.98, epsilon=1e-9)
     return Trainer(make_model(dataset, rate), optimizer, folder, **options)
+
+
+class At:
+    """Training batches that call a function when a certain one is taken."""
+
+    def __init__(self, batches, epoch, index, function):
+        self.batches, self.when, self.function = batches, (epoch, index), function
+
+    def __getattr__(self, name):
+        return getattr(self.batches, name)
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __getitem__(self, index):
+        if (self.batches.epoch, index) == self.when:
+            self.function()
+        return self.batches[index]

@@ -1,6 +1,10 @@
-"""A model that has learned the language of tiny.py, once for all tests, and its likelihoods."""
+"""A model that has learned the language of tiny.py, once for all tests, and its likelihoods.
+
+And the smallest model there is: a table.
+"""
 
 import functools
+import itertools
 import json
 import tempfile
 
@@ -72,6 +76,22 @@ def translate_plainly(model, dataset, sentences, prefixes=None):
         for row, ids in enumerate(forced):
             target[row, t + 1] = ids[t] if t < len(ids) else logits[row].argmax()
     return [dataset.target_tokenizer.decode(ids) for ids in target]
+
+
+def markov(last, position, table, log):
+    """A model: each row has a table of its own, (R, V, V): the logits of each word after each other
+    one."""
+    index = ops.broadcast_to(ops.reshape(last, (-1, 1, 1)), (ops.shape(last)[0], 1, table.shape[2]))
+    return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table, log
+
+
+def markov_score(table, tokens):
+    """The log probability of the tokens that are no padding, (V, V) being the table of the row."""
+    tokens, score = [START_ID, *(t for t in tokens if t != PADDING_ID)], 0.0
+    for last, following in itertools.pairwise(tokens):
+        logits = table[last].astype("float64")
+        score += logits[following] - np.log(np.exp(logits).sum())
+    return score
 
 
 def log_likelihoods(model, dataset, hypotheses):

@@ -11,6 +11,7 @@ from keras_transformer.config import MAX_SOURCE_TOKENS
 from keras_transformer.data.tokenizers import WordTokenizer
 from keras_transformer.files import check_overwriting, replacing
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
+from keras_transformer.inference.sentences import check_length, check_texts
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.layers.add_normalization import EPSILON
 from keras_transformer.models.transformer import TransformerModel
@@ -105,14 +106,30 @@ class CTranslate2Translate:
         self._translator = _import_ctranslate2().Translator(str(folder), **kwargs)
 
     def __call__(self, sentences, beam_size=1, length_penalty=0.6):
-        """Translates a list of sentences into a list of translations.
+        """Translates.
 
         With a beam the translations are CTranslate2's own: it fills the beam up when a hypothesis
         ends, and has another length penalty.
+
+        Args:
+            sentences: a sentence, or a list or tuple of sentences; not changed.
+            beam_size: number of hypotheses kept for each sentence.
+            length_penalty: exponent of the length by which CTranslate2 divides scores.
+
+        Returns:
+            A sentence for a sentence, a list for a list; "" for an empty sentence.
+
+        Raises:
+            TypeError: if something else is given.
+            ValueError: if a sentence has more than 1,024 tokens.
         """
+        if isinstance(sentences, str):
+            return self([sentences], beam_size, length_penalty)[0]
+        check_texts(sentences, "a list of sentences")
         lengths = {}
         for i, sentence in enumerate(sentences):
             tokens = self._source_tokenizer.tokenize(sentence)
+            check_length(i + 1, len(tokens))
             if tokens:
                 lengths.setdefault(len(tokens), []).append((i, tokens))
         translations = [""] * len(sentences)

@@ -1,6 +1,7 @@
 """Sentences from files and terminals, and how far their translation is."""
 
 import contextlib
+import io
 import os
 import sys
 
@@ -19,17 +20,35 @@ def read_lines(path=None, prompt=""):
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is not UTF-8.
+        ValueError: if it is not in UTF-8.
     """
     if path is None and sys.stdin.isatty():
         yield from _ask(prompt)
         return
-    with contextlib.ExitStack() as stack:
-        lines = sys.stdin
-        if path is not None:
-            lines = stack.enter_context(open(path, encoding="utf-8-sig", newline="\n"))
-        for line in lines:
-            yield line.removesuffix("\n").removesuffix("\r")
+    name = "standard input" if path is None else path
+    try:
+        with _open(path) as lines:
+            for line in lines:
+                yield line.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} must be in UTF-8: {error}. Received: {name}") from error
+
+
+@contextlib.contextmanager
+def _open(path):
+    text = {"encoding": "utf-8-sig", "newline": "\n"}
+    if path is not None:
+        with open(path, **text) as lines:
+            yield lines
+    elif hasattr(sys.stdin, "buffer"):
+        # Read as a file is, whatever the locale.
+        lines = io.TextIOWrapper(sys.stdin.buffer, **text)
+        try:
+            yield lines
+        finally:
+            lines.detach()  # it stays open
+    else:
+        yield sys.stdin
 
 
 def _ask(prompt):

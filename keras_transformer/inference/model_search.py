@@ -17,7 +17,8 @@ class ModelSearch(keras.Model):
 
     Args:
         model: what encodes and decodes: it has the methods `start` and `step` of
-            `TransformerModel`, and `name_attention` if the attention is wanted.
+            `TransformerModel`, and `empty_attention` and `name_attention` if the attention is
+            wanted.
         options: `SearchOptions`.
         with_forced: whether a plan forces tokens.
         with_scores: whether the scores are wanted.
@@ -48,6 +49,7 @@ class ModelSearch(keras.Model):
             A dictionary of "tokens" (B, n, L); with scores, of "scores" (B, n); with attention, of
             "rows" (B, n, L), "encoder", a list of (B, N, S, S) per layer, and "log", a dictionary
             of such lists: "causal" (B * K, N, L, L) and "cross" (B * K, N, L, S). See `Found`.
+            A model without such attention has no such entry.
         """
         source, length = request["source"], ops.shape(request["plan"])[1]
         with record_attention() as weights:
@@ -63,8 +65,7 @@ class ModelSearch(keras.Model):
         if self.with_scores:
             result["scores"] = found.scores
         if self.with_attention:
-            encoder = self.model.name_attention(weights)["encoder"]
-            result.update(rows=found.rows, log=found.log, encoder=encoder)
+            result.update(self.model.name_attention(weights), rows=found.rows, log=found.log)
         return result
 
     def _search(self, tokens_to_logits, cache, request, log):
@@ -87,12 +88,7 @@ class ModelSearch(keras.Model):
         if not self.with_attention:
             return ()
         batch, source_length = ops.shape(source)
-        shape = (batch * self.options.rows, self.model.h, length)
-        layers = range(self.model.n)
-        return {
-            "causal": [ops.zeros((*shape, length)) for _ in layers],
-            "cross": [ops.zeros((*shape, source_length)) for _ in layers],
-        }
+        return self.model.empty_attention(batch * self.options.rows, source_length, length)
 
     def _note(self, weights, position, log):
         if not self.with_attention:
@@ -103,5 +99,5 @@ class ModelSearch(keras.Model):
                 ops.slice_update(all_rows, (0, 0, position, 0), row)
                 for all_rows, row in zip(log[kind], named[kind], strict=True)
             ]
-            for kind in ("causal", "cross")
+            for kind in log
         }

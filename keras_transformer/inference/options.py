@@ -22,7 +22,8 @@ class SearchOptions:
         top_p: draws from the most probable words only that together have this probability.
         seed: of the drawing. The same seed draws the same translation of a sentence, wherever it
             stands.
-        min_length_ratio: least number of words of a translation, as a share of the source's tokens.
+        min_length_ratio: least number of words of a translation, as a share of the source's tokens;
+            it is shorter only if every word would repeat something.
         max_length_ratio: greatest number of tokens of a translation, likewise; `EXTRA_LENGTH` more
             are always allowed.
         no_repeat_ngram_size: no sequence of so many words occurs twice; 0 allows all repetitions.

@@ -59,6 +59,8 @@ class Rules(NamedTuple):
     def apply(self, logits, tokens, position, words_axis=1):
         """Makes the forbidden tokens impossible.
 
+        Where repetitions and the least length together leave nothing, the end is allowed.
+
         Args:
             logits: float32 (R, V), or (V, R) if `words_axis` is 0.
             tokens: int32 (R, L), those found so far, then padding.
@@ -85,10 +87,20 @@ class Rules(NamedTuple):
             where = ops.stack([row, token] if words_axis == 1 else [token, row], axis=1)
             impossible = ops.full((ops.shape(row)[0],), -math.inf, dtype=logits.dtype)
             free = ops.scatter_update(free, where, impossible)
+            free = _end_where_stuck(free, logits, words_axis)
         if self.with_forced:
             only = ops.where(ids == here, logits, -math.inf)
             free = ops.where(here > FREE, only, free)
         return free
+
+
+def _end_where_stuck(free, logits, words_axis):
+    """The logits `free` with that of the end wherever no token has been left."""
+    stuck = ops.max(free, axis=words_axis, keepdims=True) == -math.inf
+    end = ops.where(stuck, ops.take(logits, [END_ID], axis=words_axis), -math.inf)
+    start = (0, END_ID) if words_axis == 1 else (END_ID, 0)
+    here = ops.take(free, [END_ID], axis=words_axis)
+    return ops.slice_update(free, start, ops.maximum(here, end))
 
 
 def _repetitions(tokens, position, size):

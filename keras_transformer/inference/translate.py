@@ -10,12 +10,12 @@ import numpy as np
 
 from keras_transformer.backend import backend_module
 from keras_transformer.checks import check_sizes
-from keras_transformer.config import MAX_SOURCE_TOKENS
 from keras_transformer.data.batches import bucket_length, pad_ids
-from keras_transformer.data.tokenizers import encode_source
+from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import make_plan
+from keras_transformer.inference.sentences import check_length, check_texts
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
 
@@ -32,7 +32,7 @@ class Hypothesis(NamedTuple):
             heads, S source tokens and T tokens: "encoder" (n, N, S, S), "causal" (n, N, T, T) and
             "cross" (n, N, T, S). Row t of the last two is what was attended to in order to choose
             token t; the columns of "causal" are the tokens read before: the start, and those up to
-            t - 1.
+            t - 1. A recurrent model has "cross" alone.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Translate:
     1.7 times as fast (docs/benchmarks.md): use it where many sentences follow.
 
     Args:
-        model: a `TransformerModel`.
+        model: a `TransformerModel` or a `RecurrentTranslator`.
         source_tokenizer: a `WordTokenizer` of the source language.
         target_tokenizer: a `WordTokenizer` of the target language.
         batch_tokens: how many source tokens are translated at once, padding and the rows of the
@@ -67,7 +67,8 @@ class Translate:
             TensorFlow.
 
     Raises:
-        ValueError: if a vocabulary is not the model's, or `batch_tokens` is not positive.
+        ValueError: if a vocabulary is not the model's, `batch_tokens` is not positive, or the
+            backend cannot do without XLA.
     """
 
     def __init__(
@@ -89,13 +90,15 @@ class Translate:
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
         self._searches = {}
+        self._compiled(SearchOptions(), False, False)  # refuses at once what the backend cannot do
 
     @classmethod
-    def from_run(cls, folder, **kwargs):
+    def from_run(cls, folder, weights="best", **kwargs):
         """The translator that a training run has left in its folder.
 
         Args:
             folder: path of the run's folder.
+            weights: name of the weights, see `RunFolder.read_model`.
             **kwargs: further arguments of `Translate`.
 
         Raises:
@@ -103,7 +106,7 @@ class Translate:
             ValueError: if a file is damaged or of another run.
         """
         run = RunFolder(folder)
-        return cls(run.read_model(), *run.read_tokenizers(), **kwargs)
+        return cls(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
 
     def __call__(self, sentences, prefixes=None, replace_unknown=False, **options):
         """Translates.
@@ -150,23 +153,14 @@ class Translate:
         """
         if isinstance(sentences, str):
             sentences, prefixes = [sentences], None if prefixes is None else [prefixes]
-        _check_texts(sentences, "a list of sentences")
-        prefixes = [""] * len(sentences) if prefixes is None else prefixes
-        _check_texts(prefixes, "a list of prefixes", len(sentences))
-        options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
-        wanted = _Wanted(return_attention, replace_unknown)
-        found = [[self._nothing()] for _ in sentences]
-        for batch, length in self._batches(self._requests(sentences, prefixes, options), options):
-            result = self._search(batch, length, options, wanted)
-            for i, request in enumerate(batch):
-                found[request.index] = self._read(i, request, result, wanted)
-        return found
+        arguments = {"replace_unknown": replace_unknown, "return_attention": return_attention}
+        return self._hypotheses(1, sentences, prefixes, **arguments, **options)
 
     def stream(self, sentences, window=4096, **arguments):
         """Translates any number of sentences, keeping few of them in memory.
 
         Args:
-            sentences: an iterable of sentences, such as a file.
+            sentences: an iterable of sentences, such as a file, or one sentence.
             window: how many are read, sorted by length and translated at a time.
             **arguments: see `hypotheses`; no prefixes.
 
@@ -174,26 +168,46 @@ class Translate:
             For each sentence, in their order, what `hypotheses` returns for it.
         """
         check_sizes(window=window)
-        sentences = iter(sentences)
+        sentences, first = iter([sentences] if isinstance(sentences, str) else sentences), 1
         while some := list(itertools.islice(sentences, window)):
-            yield from self.hypotheses(some, **arguments)
+            yield from self._hypotheses(first, some, **arguments)
+            first += len(some)
 
-    def _requests(self, sentences, prefixes, options):
+    def _hypotheses(
+        self,
+        first,
+        sentences,
+        prefixes=None,
+        replace_unknown=False,
+        return_attention=False,
+        **options,
+    ):
+        """See `hypotheses`; `first` is the number that errors give the first sentence."""
+        check_texts(sentences, "a list of sentences")
+        prefixes = [""] * len(sentences) if prefixes is None else prefixes
+        check_texts(prefixes, "a list of prefixes", len(sentences))
+        options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
+        wanted = _Wanted(return_attention, replace_unknown)
+        requests = self._requests(first, sentences, prefixes, options)
+        found = [[self._nothing()] for _ in sentences]
+        for batch, length in self._batches(requests, options):
+            result = self._search(batch, length, options, wanted)
+            for i, request in enumerate(batch):
+                found[request.index] = self._read(i, request, result, wanted)
+        return found
+
+    def _requests(self, first, sentences, prefixes, options):
         """What is to be translated: the sentences that are not empty."""
         requests = []
         for i, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
             ids = encode_source(self.source_tokenizer, sentence)
             words = len(ids) - 1
-            if words > MAX_SOURCE_TOKENS:
-                raise ValueError(
-                    f"Sentence {i + 1} is too long: split it into sentences of at most "
-                    f"{MAX_SOURCE_TOKENS} tokens. Received: {words:,} tokens"
-                )
+            check_length(first + i, words)
             forced = self.target_tokenizer.encode(prefix)
             longest = int(options.max_length_ratio * words) + EXTRA_LENGTH
             if len(forced) >= longest:
                 raise ValueError(
-                    f"Prefix {i + 1} is too long: the translation of this sentence may have "
+                    f"Prefix {first + i} is too long: the translation of this sentence may have "
                     f"{longest} tokens. Received: {len(forced)} tokens"
                 )
             if words:
@@ -266,6 +280,10 @@ class Translate:
         words = self.target_tokenizer.words(request.prefix)
         if attention is not None:
             sources = self.source_tokenizer.words(request.sentence)
+            if isinstance(self.target_tokenizer, WordTokenizer):
+                # After a bracket it stands without a space there. What subwords do not know is a
+                # single character, which stays as it is.
+                sources = ["▁" + word.lstrip("▁") for word in sources]
             weights = attention["cross"].mean(axis=(0, 1))[:, : len(sources)]
             words += [sources[row.argmax()] for row in weights[len(words) :]]
         return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
@@ -292,17 +310,6 @@ class _Request(NamedTuple):
     forced: list
     shortest: int
     longest: int
-
-
-def _check_texts(texts, what, number=None):
-    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
-        received = f"{type(texts).__name__}: {texts!r}"[:150]
-        raise TypeError(f"Give a text or {what}. Received: {received}")
-    if number not in (None, len(texts)):
-        raise ValueError(
-            f"Give {what} with an entry for each of the {number} sentences, empty where there is "
-            f"none. Received: {len(texts)}"
-        )
 
 
 def _randoms(sources, length, options):
@@ -337,9 +344,9 @@ def _attention(result, i, k, source_length, length):
         # The row that computed a position differs from position to position.
         return np.stack([x[rows, :, positions, :width].swapaxes(0, 1) for x in layers])
 
-    encoder = [x[i, :, :source_length, :source_length] for x in result["encoder"]]
-    return {
-        "encoder": np.stack(encoder),
-        "causal": followed(result["log"]["causal"], length),
-        "cross": followed(result["log"]["cross"], source_length),
-    }
+    widths = {"causal": length, "cross": source_length}
+    attention = {kind: followed(layers, widths[kind]) for kind, layers in result["log"].items()}
+    if "encoder" in result:
+        encoder = [x[i, :, :source_length, :source_length] for x in result["encoder"]]
+        attention["encoder"] = np.stack(encoder)
+    return attention

@@ -1,30 +1,45 @@
 """The building blocks, one class per file."""
 
 from keras_transformer.layers.add_normalization import AddNormalization
+from keras_transformer.layers.additive_attention import AdditiveAttention
+from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.decoder_layer import DecoderLayer
-from keras_transformer.layers.dot_product_attention import DotProductAttention, record_attention
+from keras_transformer.layers.dot_product_attention import DotProductAttention
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.encoder_layer import EncoderLayer
 from keras_transformer.layers.feed_forward import FeedForward
+from keras_transformer.layers.luong_attention import LuongAttention
+from keras_transformer.layers.luong_decoder import LuongDecoder
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
+from keras_transformer.layers.patch_embedding import PatchEmbedding
 from keras_transformer.layers.position_embedding import (
     PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer,
 )
+from keras_transformer.layers.record_attention import record_attention
+from keras_transformer.layers.segment_embedding import SegmentEmbedding
+from keras_transformer.layers.sequence_attention import SequenceAttention
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
 __all__ = [
     "AddNormalization",
+    "AdditiveAttention",
+    "BahdanauDecoder",
     "Decoder",
     "DecoderLayer",
     "DotProductAttention",
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "LuongAttention",
+    "LuongDecoder",
     "MultiHeadAttention",
+    "PatchEmbedding",
     "PositionEmbeddingFixedWeights",
     "PositionEmbeddingLayer",
+    "SegmentEmbedding",
+    "SequenceAttention",
     "record_attention",
     "sinusoidal_encoding",
 ]

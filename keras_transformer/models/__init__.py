@@ -1,5 +1,20 @@
 """Whole models, assembled from the layers."""
 
+from keras_transformer.models.bert import Bert
+from keras_transformer.models.bert_heads import AnsweringBert, PretrainingBert
+from keras_transformer.models.classifier import EncoderClassifier
+from keras_transformer.models.forecaster import Forecaster
+from keras_transformer.models.recurrent import RecurrentTranslator
 from keras_transformer.models.transformer import TransformerModel
+from keras_transformer.models.vit import VisionTransformer
 
-__all__ = ["TransformerModel"]
+__all__ = [
+    "AnsweringBert",
+    "Bert",
+    "EncoderClassifier",
+    "Forecaster",
+    "PretrainingBert",
+    "RecurrentTranslator",
+    "TransformerModel",
+    "VisionTransformer",
+]

@@ -31,26 +31,35 @@ def train_run(config, folder):
         folder: path of the run's folder.
 
     Returns:
-        The `Scores` on the test part, or None if Ctrl-C ended the training.
+        The `Scores` on the test part, or None if Ctrl-C ended the training, or if this is one of
+        several processes and not the one that writes.
 
     Raises:
         FileNotFoundError, OSError: if a file cannot be read or written.
+        ConnectionError: if this is one of several processes and another one is lost.
         ValueError: if the data does not suit, or the folder holds a run of something else.
         FloatingPointError: if the loss is no longer finite.
     """
     run = RunFolder(folder)
-    if run.exists:
+    begun = run.exists
+    if begun:
         config = run.read_config().with_changes(**dataclasses.asdict(config))
     dataset = _prepare(config)
-    if run.exists:
+    if begun:
         run.check_dataset(dataset)
-    trainer = _make_trainer(config, run, dataset)  # before anything is written: it may refuse
-    if run.exists:
-        run.write_config(config)
-    else:
-        run.create(config, dataset)
-    batches, validation = _make_batches(config, dataset)
-    history, interrupted = trainer.train(batches, validation, config.epochs)
+    # Several processes have all read the folder when they join, and only then one of them writes.
+    with backend_module().distribution() as scope:
+        with scope():
+            trainer = _make_trainer(config, run, dataset)
+        # Only now, for the trainer may refuse.
+        if trainer.chief and begun:
+            run.write_config(config)
+        elif trainer.chief:
+            run.create(config, dataset)
+        batches, validation = _make_batches(config, dataset)
+        history, interrupted = trainer.train(batches, validation, config.epochs)
+    if not trainer.chief:
+        return None
     if history:
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
@@ -108,6 +117,12 @@ def _make_batches(config, dataset):
 
 def _make_trainer(config, run, dataset):
     backend = backend_module()
+    alone, chief = backend.processes()
+    if config.bpe_dropout and not alone:
+        raise ValueError(
+            "Each of several processes would leave out other merges: train without bpe_dropout, or "
+            f"in one process. Received: bpe_dropout={config.bpe_dropout}"
+        )
     backend.make_deterministic()
     keras.utils.set_random_seed(config.seed)
     device = backend.describe_device()
@@ -121,18 +136,19 @@ def _make_trainer(config, run, dataset):
     )
     return Trainer(
         model,
-        _make_optimizer(config, dtype),
+        make_optimizer(config, dtype),
         run.path,
         config.label_smoothing,
         config.patience,
         config.keep_weights,
         config.monitor,
         _make_bleu(config, model, dataset),
-        tensorboard_writer(run.path / "tensorboard") if config.tensorboard else None,
+        tensorboard_writer(run.path / "tensorboard") if config.tensorboard and chief else None,
     )
 
 
-def _make_optimizer(config, dtype):
+def make_optimizer(config, dtype):
+    """The optimizer that a `RunConfig` describes, for a model of this dtype policy."""
     schedule = WarmupSchedule(config.d_model, config.warmup_steps, config.learning_rate_scale)
     optimizer = keras.optimizers.Adam(
         schedule,

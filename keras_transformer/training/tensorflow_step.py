@@ -1,19 +1,30 @@
 """The training step on TensorFlow."""
 
+import contextlib
+import functools
+import os
+
+import keras
 import tensorflow as tf
 
 from keras_transformer.training.accumulation import accumulation, with_words
 from keras_transformer.training.device import Device, processor
 from keras_transformer.training.metrics import loss_and_totals
+from keras_transformer.training.processes import lost_process
 
 # A batch as `with_words` gives it, of any size: one trace for all shapes computes as fast as one
 # for each, and a trace takes seconds.
 _IDS = tf.TensorSpec((None, None), tf.int32)
 _BATCH = ((_IDS, _IDS), _IDS, tf.TensorSpec((), tf.float32))
+_LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.DeadlineExceededError)
+_SEED = "seed_generator_state"  # how Keras names the variables of its random generators
 
 
 class TrainingStep:
     """Trains and evaluates batch by batch, in a graph each that is traced once.
+
+    Made inside the scope of a `tf.distribute.Strategy` (see `distribution`), as model and optimizer
+    then must be too, it splits the rows of each batch among the replicas.
 
     Args:
         model: a built model, called on `(source, target_input)`.
@@ -22,15 +33,29 @@ class TrainingStep:
         label_smoothing: of the loss that is minimised.
         jit_compile: whether XLA compiles the training step, anew for each shape. None: on a GPU;
             on processors it is no faster.
+
+    Attributes:
+        alone: whether no other process takes part.
+        chief: whether this process is the one that writes files.
     """
 
     def __init__(self, model, optimizer, label_smoothing=0.0, jit_compile=None):
         self.model = model
         self.optimizer = optimizer
         self.label_smoothing = label_smoothing
+        self._strategy = tf.distribute.get_strategy()
+        self.alone, self.chief = processes()
+        self._replicas = self._strategy.num_replicas_in_sync
+        self._seeds = [v for v in model.non_trainable_variables if v.path.endswith(_SEED)]
         if jit_compile is None:
             jit_compile = bool(tf.config.list_physical_devices("GPU"))
-        self._train_batch = tf.function(self._train_batch, _BATCH, jit_compile=jit_compile)
+        alone = self._replicas == 1
+        # XLA compiles for one device: what replicas tell each other stays outside.
+        if jit_compile and not alone:
+            self._gradients = tf.function(self._gradients, jit_compile=True)
+        self._train_batch = tf.function(
+            self._train_batch, _BATCH, jit_compile=jit_compile and alone
+        )
         self._evaluate_batch = tf.function(self._evaluate_batch, _BATCH)
 
     def train(self, batches, start=0):
@@ -43,28 +68,74 @@ class TrainingStep:
         Yields:
             The totals (see `loss_and_totals`) of each batch, computed before its update.
         """
-        for batch in _prefetched(batches, start, accumulation(self.optimizer)):
+        steps = accumulation(self.optimizer)
+        for batch in _prefetched(batches, start, steps, self._replicas):
             yield self._train_batch(*batch)
 
     def evaluate(self, batches):
         """Yields the totals (see `loss_and_totals`) of each batch, without dropout."""
-        for batch in _prefetched(batches):
+        for batch in _prefetched(batches, multiple=self._replicas):
             yield self._evaluate_batch(*batch)
 
+    def any(self, flag):
+        """Whether a flag, a bool, is set in any of the processes, each of which has to ask."""
+        return bool(self._count(tf.constant(flag, tf.float32)) > 0)
+
+    @tf.function
+    def _count(self, flag):
+        def on_replica(flag):
+            here = tf.identity(flag)  # on the replica's device
+            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, here)
+
+        results = self._strategy.run(on_replica, (flag,))
+        return self._strategy.experimental_local_results(results)[0]
+
     def _train_batch(self, inputs, target, words):
-        with tf.GradientTape() as tape:
-            logits = self.model(inputs, training=True)
-            loss, totals = loss_and_totals(target, logits, self.label_smoothing)
-            mean_loss = self.optimizer.scale_loss(loss / words)
-        variables = self.model.trainable_variables
-        # A word's gradients come one for each place where it stands. Made dense they are added up;
-        # Keras's Adam would square them one by one.
-        gradients = [tf.convert_to_tensor(x) for x in tape.gradient(mean_loss, variables)]
-        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        (gradients, totals), seeds = self._on_replicas(self._gradients, inputs, target, words)
+        # Outside of the replicas: each of them would clip the gradients before they are added up.
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
+        for variable, seed in zip(self._seeds, seeds, strict=True):
+            variable.assign(seed)
         return totals
 
+    def _gradients(self, inputs, target, words, replica):
+        # No two replicas drop out the same.
+        offset = tf.cast(tf.stack([replica, 0]), tf.int64)
+        seeds = [(seed, seed.value + offset) for seed in self._seeds]
+        with tf.GradientTape() as tape:
+            with keras.StatelessScope(seeds) as scope:
+                logits = self.model(inputs, training=True)
+            loss, totals = loss_and_totals(target, logits, self.label_smoothing)
+            mean_loss = self.optimizer.scale_loss(loss / words)
+        gradients = tape.gradient(mean_loss, self.model.trainable_variables)
+        # A word's gradients come one for each place where it stands. Made dense they are added up;
+        # Keras's Adam would square them one by one.
+        gradients = [tf.convert_to_tensor(x) for x in gradients]
+        seeds = [scope.get_current_value(seed) - offset for seed in self._seeds]
+        return (gradients, totals), seeds
+
     def _evaluate_batch(self, inputs, target, words):
-        return loss_and_totals(target, self.model(inputs, training=False))[1]
+        return self._on_replicas(self._totals, inputs, target, words)[0]
+
+    def _totals(self, inputs, target, words, replica):
+        return loss_and_totals(target, self.model(inputs, training=False))[1], ()
+
+    def _on_replicas(self, function, inputs, target, words):
+        """Calls a function on the rows of each replica; sums up the first of its two results."""
+
+        def on_replica(inputs, target, words):
+            context = tf.distribute.get_replica_context()
+            replica = context.replica_id_in_sync_group
+            rows = tf.shape(target)[0] // self._replicas
+            inputs, target = tf.nest.map_structure(
+                lambda ids: ids[replica * rows : (replica + 1) * rows], (inputs, target)
+            )
+            results, kept = function(inputs, target, words, replica)
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, results), kept
+
+        results = self._strategy.run(on_replica, (inputs, target, words))
+        first = self._strategy.experimental_local_results
+        return tf.nest.map_structure(lambda x: first(x)[0], results)
 
 
 def compile_inference(model, jit_compile):
@@ -96,6 +167,44 @@ def compile_inference(model, jit_compile):
     return call
 
 
+@functools.cache  # a process can join others once
+def _strategy():
+    if "TF_CONFIG" in os.environ:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+    if len(devices) > 1:
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    return tf.distribute.get_strategy()
+
+
+@contextlib.contextmanager
+def distribution():
+    """Joins all GPUs of this machine and, if `TF_CONFIG` is set, the processes that it names.
+
+    Yields:
+        A function without arguments that returns a context manager: model, optimizer and
+        `TrainingStep` are to be made inside of it, and used outside.
+
+    Raises:
+        ConnectionError: if another process is lost.
+    """
+    try:
+        yield _strategy().scope
+    except _LOST as error:
+        if processes()[0]:
+            raise
+        raise lost_process(error) from error
+
+
+def processes():
+    """Whether this process trains alone, and whether it is the chief, which writes the files."""
+    if "TF_CONFIG" not in os.environ:
+        return True, True
+    this = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    first = "chief" if "chief" in this.cluster_spec().jobs else "worker"
+    return False, this.task_type == first and this.task_id == 0
+
+
 def describe_device():
     """The `Device` that TensorFlow computes on."""
     gpus = tf.config.list_physical_devices("GPU")
@@ -111,8 +220,8 @@ def make_deterministic():
     tf.config.experimental.enable_op_determinism()
 
 
-def _prefetched(batches, start=0, steps=1):
+def _prefetched(batches, start=0, steps=1, multiple=1):
     """The batches as a `tf.data.Dataset` that prepares the next one meanwhile."""
     return tf.data.Dataset.from_generator(
-        lambda: with_words(batches, start, steps), output_signature=_BATCH
+        lambda: with_words(batches, start, steps, multiple), output_signature=_BATCH
     ).prefetch(2)

@@ -54,6 +54,11 @@ class Trainer:
 
     If the optimizer keeps moving averages of the weights (`use_ema`), it is these that are
     validated, saved and in the model in the end.
+
+    Of several processes that train together, each reads the folder and only the chief writes it.
+
+    Attributes:
+        chief: whether this process is the one that writes files.
     """
 
     def __init__(
@@ -90,11 +95,12 @@ class Trainer:
         self.bleu = bleu
         self.writer = writer
         self._step = backend_module().TrainingStep(model, optimizer, label_smoothing)
+        self.chief = self._step.chief
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2
 
     def train(self, batches, validation, epochs):
-        """Trains; ends with the best weights in the model unless it was interrupted.
+        """Trains; ends with the best weights in the model (of the chief) unless interrupted.
 
         Args:
             batches: a `LengthBuckets` to learn from.
@@ -102,7 +108,8 @@ class Trainer:
             epochs: number of epochs, those of the checkpoint included.
 
         Returns:
-            The history, a list with a dictionary per epoch, and whether Ctrl-C has ended it.
+            The history, a list with a dictionary per epoch, and whether Ctrl-C has ended it, in
+            whatever process.
 
         Raises:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
@@ -112,14 +119,14 @@ class Trainer:
         with interrupt_flag() as interrupt:
             while state.epoch < epochs and not self._has_waited_enough(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}")
-                self._train_epoch(state, batches, interrupt)
-                if interrupt.is_set():
-                    self._checkpoints.save(dataclasses.asdict(state))
+                stopped = self._train_epoch(state, batches, interrupt)
+                if stopped:
+                    self._save(state)
                 else:
                     self._finish_epoch(state, validation)
-                if interrupt.is_set():
+                if stopped or self._shall_stop(interrupt):
                     return state.history, True
-        if state.history:
+        if state.history and self.chief:  # who may be writing them just now
             self.model.load_weights(self.run.weights)
         return state.history, False
 
@@ -131,9 +138,19 @@ class Trainer:
             raise ValueError(
                 f"The counters of {self.run.checkpoints} are of another version: {error}"
             ) from None
-        if state.history:
+        if state.history and self.chief:
             self.run.write_history(state.history)
         return state
+
+    def _save(self, state):
+        if self.chief:
+            self._checkpoints.save(dataclasses.asdict(state))
+
+    def _shall_stop(self, interrupt, fetching=True):
+        # Several processes have to stop after the same batch. They agree when they wait anyway.
+        if self._step.alone:
+            return interrupt.is_set()
+        return fetching and self._step.any(interrupt.is_set())
 
     def _has_waited_enough(self, state):
         if not state.history or state.epoch - self._best(state)["epoch"] < self.patience:
@@ -142,19 +159,22 @@ class Trainer:
         return True
 
     def _train_epoch(self, state, batches, interrupt):
+        """Trains the rest of an epoch; returns whether Ctrl-C has ended it before."""
         batches.set_epoch(state.epoch)
         bar = _ProgressBar(batches, state, self._verbose)
-        fetched = []
+        fetched, stop = [], False
         with contextlib.closing(self._step.train(batches, start=state.batch)) as steps:
             for totals in steps:
                 fetched.append(totals)
-                stop = interrupt.is_set()
                 last = state.batch + len(fetched) == len(batches)
-                if stop or last or len(fetched) == _FETCHED_AT_ONCE:
+                fetching = last or len(fetched) == _FETCHED_AT_ONCE
+                stop = self._shall_stop(interrupt, fetching)
+                if stop or fetching:
                     bar.add(fetched)
                     fetched = []
                 if stop:
                     break
+        return stop
 
     def _validate(self, validation):
         totals = [0.0, 0.0, 0.0]
@@ -168,13 +188,14 @@ class Trainer:
             state.history.append(row)
             state.epoch, state.batch, state.totals, state.seconds = row["epoch"], 0, [0.0] * 3, 0.0
             # The checkpoint comes last: if anything before it fails, the epoch is trained again.
-            if self._best(state) is row:
+            if self.chief and self._best(state) is row:
                 self.run.write_weights(self.model)
-            if self.keep_weights:
+            if self.chief and self.keep_weights:
                 self.run.write_epoch_weights(self.model, state.epoch, self.keep_weights)
         self._show(state)
-        self.run.write_history(state.history)
-        self._checkpoints.save(dataclasses.asdict(state))
+        if self.chief:
+            self.run.write_history(state.history)
+        self._save(state)
 
     def _best(self, state):
         """The row of the history that is the best; of equal ones the first."""
@@ -204,7 +225,7 @@ class Trainer:
             "accuracy": accuracy,
             "validation_loss": validation_loss,
             "validation_accuracy": validation_accuracy,
-            "learning_rate": float(self.optimizer.learning_rate),
+            "learning_rate": float(ops.convert_to_numpy(self.optimizer.learning_rate)),
             "tokens_per_second": round(state.totals[2] / state.seconds),
             "seconds": round(state.seconds, 1),
             **bleu,

@@ -149,6 +149,24 @@ def test_each_sentence_has_its_translation_in_its_place(export):
     assert translate(sentences[::-1], **beam)[::-1] == translate(sentences, **beam)
 
 
+def test_it_takes_and_gives_what_our_own_translator_does(ours, export):
+    translate = translator(export())
+    for sentences in ("two three", "", ["two three"], ("two", ""), [], "one " * 1024):
+        found, expected = translate(sentences), ours(sentences)
+        assert found == expected and type(found) is type(expected)
+    with pytest.raises(TypeError, match=r"Received: list: \['one', 2\]"):
+        translate(["one", 2])
+    for other in (None, 5, b"one", {"one": 1}, iter(["one"])):
+        with pytest.raises(TypeError, match="Give a text or a list of sentences"):
+            translate(other)
+
+
+def test_a_very_long_sentence_is_refused(export):
+    message = r"Sentence 2 is too long: split it.* at most 1024 tokens\. Received: 1,025 tokens$"
+    with pytest.raises(ValueError, match=message):
+        translator(export())(["one", "one " * 1025])
+
+
 def test_a_folder_without_an_export_is_refused(export, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no exported model.*Received: .*missing"):
         CTranslate2Translate(tmp_path / "missing")

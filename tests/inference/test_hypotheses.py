@@ -6,33 +6,13 @@ import numpy as np
 import pytest
 from keras import ops
 from tiny import make_model
-from translating import ids_of, log_likelihoods, make_translate, shared_translate, trained
+from translating import ids_of, log_likelihoods, make_translate
 
 from keras_transformer import TransformerModel
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.special_tokens import END_ID, START_ID
 
 FOUR = ["one two three four", "five one one two", "three three two five", "two five four one"]
-
-
-@pytest.fixture(scope="module")
-def dataset():
-    return trained()[0]
-
-
-@pytest.fixture(scope="module")
-def model():
-    return trained()[1]
-
-
-@pytest.fixture(scope="module")
-def translate():
-    return shared_translate()
-
-
-@pytest.fixture(scope="module")
-def sources(dataset):
-    return [source for source, _ in dataset.test]
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +131,15 @@ def test_a_translation_has_at_least_so_many_words(translate):
     assert max(len(x.split()) for x in translate(FOUR)) < 7
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_translation_that_can_have_no_more_words_is_shorter(translate, beam_size):
+    """The language has five words; each may be said once, and eight are asked for."""
+    options = {"no_repeat_ngram_size": 1, "min_length_ratio": 2.0, "beam_size": beam_size}
+    for hypothesis, *_ in translate.hypotheses(FOUR, **options):
+        assert sorted(hypothesis.text.split()) == ["drei", "eins", "fünf", "vier", "zwei"]
+        assert len(hypothesis.tokens) == 6 and hypothesis.tokens[-1] == "[END]"
+
+
 @pytest.mark.parametrize("size", [2, 3])
 def test_no_sequence_of_words_occurs_twice(endless, size):
     def repeats(text):
@@ -227,6 +216,17 @@ def test_a_stream_keeps_the_order(translate, sources):
     texts = [hypotheses[0].text for hypotheses in translate.stream(iter(mixed), window=2)]
     assert texts == translate(mixed)
     assert list(translate.stream([])) == []
+
+
+def test_a_stream_counts_its_sentences_from_the_first(translate):
+    stream = translate.stream(["one", "two", "", "four", "five", "one " * 1025], window=2)
+    assert len([next(stream) for _ in range(4)]) == 4
+    with pytest.raises(ValueError, match="Sentence 6 is too long"):
+        next(stream)
+
+
+def test_a_stream_of_one_sentence_is_its_translation(translate):
+    assert list(translate.stream("one two")) == translate.hypotheses("one two")
 
 
 @pytest.mark.parametrize("window", [0, -1, 1.5])

@@ -46,7 +46,7 @@ def test_a_file_is_read_line_by_line_and_closed(tmp_path):
 def test_other_encodings_are_refused(tmp_path, content):
     path = tmp_path / "lines.txt"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="'utf-8' codec can't decode"):
+    with pytest.raises(ValueError, match=f"{path} must be in UTF-8: .* Received: {path}$"):
         list(read_lines(path))
 
 
@@ -60,6 +60,22 @@ def test_standard_input_is_read_to_its_end(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\ntwo\u2028three"))
     assert list(read_lines(prompt="Sentence: ")) == ["one", "", "two\u2028three"]
     assert capsys.readouterr() == ("", "")  # nobody is asked
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@pytest.mark.parametrize(("content", "lines"), FILES.values(), ids=FILES)
+def test_standard_input_is_read_as_a_file_is(monkeypatch, content, lines, encoding):
+    stdin = io.TextIOWrapper(io.BytesIO(content), encoding=encoding)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert list(read_lines()) == lines
+    assert list(read_lines()) == [] and not stdin.closed
+
+
+def test_standard_input_in_another_encoding_is_refused(monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO("für".encode("latin-1")), encoding="latin-1")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(ValueError, match=r"^standard input must be in UTF-8"):
+        list(read_lines())
 
 
 @pytest.mark.parametrize("screen", [Terminal, io.StringIO])

@@ -1,11 +1,10 @@
 """What may be chosen, by each kind of search: tables of random logits take the place of a model."""
 
-import itertools
-
 import numpy as np
 import pytest
 from keras import ops
 from layer_contract import normal, numpy
+from translating import markov, markov_score
 
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.options import SearchOptions
@@ -14,12 +13,6 @@ from keras_transformer.inference.search import greedy_search, sample
 from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 
 WORDS = 8
-
-
-def markov(last, position, table, log):
-    """Each row has a table of its own, (R, V, V): the logits of each word after each other one."""
-    index = ops.broadcast_to(ops.reshape(last, (-1, 1, 1)), (ops.shape(last)[0], 1, WORDS))
-    return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table, log
 
 
 def greedy(table, rules):
@@ -63,14 +56,6 @@ def sequences(found):
 
 def all_tokens(found):
     return [tokens for some in sequences(found) for _, tokens in some]
-
-
-def score_of(table, tokens):
-    score = 0.0
-    for last, following in itertools.pairwise([START_ID, *tokens]):
-        logits = table[last].astype("float64")
-        score += logits[following] - np.log(np.exp(logits).sum())
-    return score
 
 
 class TestPlan:
@@ -145,6 +130,15 @@ class TestApply:
         (found,) = allowed(rules, (4, 5, 6, 5, 7, 4, 5), position=7)
         assert set(found) == {END_ID, 4, 5, 6, 7} - forbidden
 
+    def test_to_the_end_where_nothing_else_is_left(self):
+        """All four words have occurred, which forbids the end as little as forced words."""
+        plans, once = [[GO_ON] * 5, [FREE] * 5, [6] * 5], {"no_repeat_ngram_size": 1}
+        said = {"tokens": (4, 5, 6, 7), "position": 4}
+        assert allowed(rules_of(*plans, **once), **said) == [[END_ID], [END_ID], [6]]
+        found = allowed(rules_of(*plans, **once, allow_unknown=True), **said)
+        assert found == [[UNKNOWN_ID], [UNKNOWN_ID, END_ID], [6]]
+        assert allowed(rules_of(*plans, **once), (4, 5, 6), position=3)[0] == [7]
+
     def test_forced_words_may_repeat(self):
         rules = rules_of([4, 4, 4, FREE], no_repeat_ngram_size=1)
         assert allowed(rules, (4, 4), position=2) == [[4]]
@@ -181,8 +175,19 @@ class TestSearches:
             for score, tokens in found[i]:
                 assert tokens[: len(forced)] == list(forced)
                 assert len(tokens) > 5
-                tokens = [token for token in tokens if token != PADDING_ID]
-                assert score == pytest.approx(score_of(table[i], tokens), rel=1e-4)
+                assert score == pytest.approx(markov_score(table[i], tokens), rel=1e-4)
+
+
+@EACH
+def test_a_translation_ends_where_every_word_would_repeat_something(search):
+    """Of four words that may each occur once there are no nine."""
+    table, plans = tables(20), [make_plan(9, 10, 10)] * 20
+    found = sequences(search(table, rules_of(*plans, no_repeat_ngram_size=1)))
+    for one, some in zip(table, found, strict=True):
+        assert len(some) == (1 if search is greedy else 2)
+        for score, tokens in some:
+            assert sorted(tokens) == [END_ID, 4, 5, 6, 7] and tokens[-1] == END_ID
+            assert score == pytest.approx(markov_score(one, tokens), rel=1e-4)
 
 
 def repetitions(found, size):

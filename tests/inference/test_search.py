@@ -1,11 +1,10 @@
 """Greedy search and sampling. They know no model: a fake that spells words will do."""
 
-import itertools
-
 import numpy as np
 import pytest
 from keras import ops
 from layer_contract import normal, numpy
+from translating import markov, markov_score
 
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import Rules, make_plan
@@ -38,21 +37,6 @@ def speller(*words):
         return ops.one_hot(ops.take(script, position, axis=1), VOCAB_SIZE), script, log
 
     return spell, ops.convert_to_tensor(script)
-
-
-def markov(last, position, table, log):
-    """Each row has a table of its own, (R, V, V): the logits of each word after each other one."""
-    index = ops.broadcast_to(ops.reshape(last, (-1, 1, 1)), (ops.shape(last)[0], 1, table.shape[2]))
-    return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table, log
-
-
-def score_of(table, tokens):
-    """The log probability of the tokens that are no padding."""
-    tokens, score = [START_ID, *(t for t in tokens if t != PADDING_ID)], 0.0
-    for last, following in itertools.pairwise(tokens):
-        logits = table[last].astype("float64")
-        score += logits[following] - np.log(np.exp(logits).sum())
-    return score
 
 
 def tokens_of(found):
@@ -137,7 +121,7 @@ class TestGreedy:
         found = greedy_search(markov, table, rules_of(*[5] * 20, room=7), with_scores=True)
         tokens = tokens_of(found)
         assert len({sum(t > 0 for t in row) for row in tokens}) > 2  # lengths of all kinds
-        expected = [score_of(*pair) for pair in zip(table, tokens, strict=True)]
+        expected = [markov_score(*pair) for pair in zip(table, tokens, strict=True)]
         np.testing.assert_allclose(numpy(found.scores)[:, 0], expected, rtol=1e-5)
 
 

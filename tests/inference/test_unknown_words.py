@@ -5,7 +5,7 @@ import pytest
 from keras import ops
 
 from keras_transformer import Translate
-from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.data.tokenizers import SubwordTokenizer, WordTokenizer
 from keras_transformer.layers import DotProductAttention
 
 
@@ -15,7 +15,7 @@ class Mirror(keras.Model):
     Its first head looks at the word that it says next, its second one at all alike.
     """
 
-    h, n = 2, 1
+    h = 2
 
     def __init__(self, vocab_size):
         super().__init__()
@@ -44,6 +44,10 @@ class Mirror(keras.Model):
         values = ops.one_hot(source, self.enc_vocab_size)[:, None]
         said = self.cross(queries, keys, values, attention_mask=(source != 0)[:, None, None])
         return 20 * said[:, 0, 0], cache
+
+    def empty_attention(self, rows, source_length, length):
+        widths = {"causal": length, "cross": source_length}
+        return {kind: [ops.zeros((rows, self.h, length, x))] for kind, x in widths.items()}
 
     def name_attention(self, weights):
         kinds = {"encoder": self.encoder, "causal": self.causal, "cross": self.cross}
@@ -92,6 +96,25 @@ def test_the_unknown_words_of_a_prefix_are_its_own(translate):
     assert found("one Anna", replace_unknown=True) == "one Anna seven six"
     assert found("Anna Bob", allow_unknown=True) == "Anna Bob [UNK] [UNK]"
     assert found("three Anna Bob").startswith("three Anna Bob")
+
+
+@pytest.mark.parametrize("prefix", ["one-seven", "one,Anna", "Łódź (Bob)", "(Anna", "ßeven"])
+@pytest.mark.parametrize("options", [{}, {"replace_unknown": True}, {"beam_size": 2}], ids=str)
+def test_a_translation_begins_with_its_prefix_letter_by_letter(translate, prefix, options):
+    text = translate("five four three two one one", prefix, **options)
+    assert text.startswith(prefix) and len(text) > len(prefix)
+
+
+def test_a_word_from_the_source_has_a_space_before_it(translate):
+    """In the source a bracket stood there."""
+    assert translate("two (Anna)", replace_unknown=True) == ") Anna ( two"
+
+
+def test_a_character_that_no_subword_has_stands_as_in_the_source_or_in_the_prefix():
+    tokenizer = SubwordTokenizer.train(["ä, b c"], 12)
+    translate = Translate(Mirror(tokenizer.vocab_size), tokenizer, tokenizer)
+    assert translate("b😀c 🚀ä b", replace_unknown=True) == "bä🚀 c😀 b"
+    assert translate("b c b c b c", "b😀c 🚀").startswith("b😀c 🚀")
 
 
 def test_the_attention_is_as_it_was_made(translate):

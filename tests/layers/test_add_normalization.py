@@ -1,6 +1,13 @@
 import numpy as np
 import pytest
-from layer_contract import LayerContract, check_dropout, check_rates_are_refused, normal, numpy
+from layer_contract import (
+    LayerContract,
+    check_dropout,
+    check_rates_are_refused,
+    check_refused,
+    normal,
+    numpy,
+)
 
 from keras_transformer.layers import AddNormalization
 
@@ -27,6 +34,20 @@ F = np.array([[2.0, 5.0], [-3.0, -4.0]], "float32")
 
 def test_bad_rates_are_refused():
     check_rates_are_refused(AddNormalization)
+
+
+@pytest.mark.parametrize("epsilon", (0, -1.0, "1e-6", None))
+def test_bad_epsilons_are_refused(epsilon):
+    check_refused(lambda **kwargs: AddNormalization(0.1, **kwargs), epsilon=epsilon)
+
+
+@pytest.mark.parametrize("norm_first", (False, True))
+def test_epsilon_is_added_to_the_variance(norm_first):
+    """(3, -3) has the variance 9: with 16 more, its deviation seems to be 5."""
+    add_norm = AddNormalization(rate=0.0, norm_first=norm_first, epsilon=16)
+    x = np.array([[3.0, -3.0]], "float32")
+    y = add_norm.before(x) if norm_first else add_norm(x, 0 * x)
+    np.testing.assert_allclose(numpy(y), [[0.6, -0.6]], atol=1e-6)
 
 
 def test_post_norm_normalises_the_sum():

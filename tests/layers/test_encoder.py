@@ -7,6 +7,7 @@ from layer_contract import (
     check_dropout,
     check_future_is_unseen,
     check_rates_are_refused,
+    check_refused,
     check_sizes_are_refused,
     normal,
     numpy,
@@ -39,6 +40,7 @@ def test_bad_arguments_are_refused():
 
     check_sizes_are_refused(make, "h", "d_k", "d_v", "d_model", "d_ff", "n")
     check_rates_are_refused(make)
+    check_refused(make, epsilon=0)
 
 
 @BOTH_NORMS
@@ -72,6 +74,17 @@ def test_its_activation_is_that_of_its_layers():
     relu(x), gelu(x)
     gelu.set_weights(relu.get_weights())
     assert np.abs(numpy(gelu(x)) - numpy(relu(x))).max() > 1e-3
+
+
+@BOTH_NORMS
+def test_its_epsilon_is_that_of_all_its_norms(norm_first):
+    """With a huge one, every norm gives zeros, and so does what comes after the last one."""
+    encoder = Encoder(**SIZES, norm_first=norm_first, epsilon=1e12)
+    np.testing.assert_allclose(numpy(encoder(normal(2, 5, 8))), 0, atol=1e-4)
+    x = normal(2, 5, 8)
+    for layer in encoder.layers:
+        change = numpy(layer(x)) - (x if norm_first else 0)  # biases are zero at first
+        np.testing.assert_allclose(change, 0, atol=1e-4)
 
 
 @BOTH_NORMS

@@ -242,3 +242,15 @@ def test_a_streamed_run_with_all_that_there_is(folder):
     assert "tok:none" in scores and "15 test sentences" in scores
     again = run_script("train.py", "--run", "runs/all", "--resume", "--epochs", "3", folder=folder)
     assert "Epoch 3/3" in again and "Epoch 2/3" not in again
+
+
+@pytest.mark.parametrize("model", ("bahdanau", "luong"))
+def test_the_recurrent_translators_are_trained_and_used_alike(folder, output, model):
+    run, data = f"runs/{model}", ["--data", "numbers.tsv", "--n-sentences", "120"]
+    arguments = ["--run", run, "--model", model, "--epochs", "1", *data, *TINY]
+    assert "BLEU" in run_script("train.py", *arguments, folder=folder)
+    picture = ["--attention", "recurrent.png", "--beam", "2"]
+    assert run_script("translate.py", run, "one two", *picture, folder=folder)
+    assert (folder / "recurrent.png").stat().st_size > 1000
+    error = run_script("export.py", run, "--to", "ctranslate2", folder=folder, expected=2)
+    assert "Only a built `TransformerModel` can be exported" in error

@@ -20,8 +20,6 @@ def make_batches(dataset, batch_size, multiple=1):
     source, target = dataset.source_tokenizer, dataset.target_tokenizer
     examples = [(encode_source(source, x), encode_target(target, y)) for x, y in dataset.train[:72]]
     sizes = (source.vocab_size, target.vocab_size)
-    longest = [len(x) for x, _ in examples].index(max(len(x) for x, _ in examples))
-    examples = [examples[longest]] + examples
     kept = [e for e in examples if len(e[0]) > 4]
     return LengthBuckets(kept, batch_size, *sizes, multiple=multiple)
 

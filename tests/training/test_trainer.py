@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
-from tiny import PAIRS, WORDS, make_batches, make_dataset, make_model, make_trainer
+from tiny import PAIRS, WORDS, At, make_batches, make_dataset, make_model, make_trainer
 
 from keras_transformer import RunFolder, Trainer, TransformerModel, Translate
 from keras_transformer.backend import backend_module
@@ -36,24 +37,6 @@ def whole(dataset, tmp_path_factory):
     history, interrupted = trainer.train(*make_batches(dataset), EPOCHS)
     assert not interrupted
     return trainer, history
-
-
-class At:
-    """Training batches that call a function when a certain one is taken."""
-
-    def __init__(self, batches, epoch, index, function):
-        self.batches, self.when, self.function = batches, (epoch, index), function
-
-    def __getattr__(self, name):
-        return getattr(self.batches, name)
-
-    def __len__(self):
-        return len(self.batches)
-
-    def __getitem__(self, index):
-        if (self.batches.epoch, index) == self.when:
-            self.function()
-        return self.batches[index]
 
 
 def losses(history):
@@ -147,6 +130,33 @@ def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
     killed = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert len(RunFolder(tmp_path).read_history()) == 2
+    resumed = make_trainer(dataset, tmp_path)
+    history, _ = resumed.train(*make_batches(dataset), EPOCHS)
+    assert_same_run(resumed, history, whole)
+
+
+RUN = KILLED.replace("stop, validation", "batches, validation").replace(
+    "stop = At(batches, 2, 5, lambda: os.kill(os.getpid(), signal.SIGKILL))\n", ""
+)
+
+
+@pytest.mark.slow
+def test_a_run_killed_ten_times_at_random_moments_ends_as_if_never_stopped(
+    dataset, whole, tmp_path
+):
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([here, os.path.dirname(here)])
+    environment = {**os.environ, "KERAS_BACKEND": keras.backend.backend(), "PYTHONPATH": path}
+    command = [sys.executable, "-u", "-c", RUN, str(tmp_path)]
+    moments = np.random.default_rng(0).uniform(0, 3, 10)
+    killed = 0
+    for moment in moments:
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+            process.stdout.readline()  # "Epoch …": it has begun
+            time.sleep(moment)
+            process.kill()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed  # later ones may find it at its end
     resumed = make_trainer(dataset, tmp_path)
     history, _ = resumed.train(*make_batches(dataset), EPOCHS)
     assert_same_run(resumed, history, whole)

@@ -1,0 +1,79 @@
+"""How long until a translator of everyday sentences is as good as the course's at its best?
+
+python benchmarks/time_to_quality.py PAIRS.pkl
+"""
+
+import argparse
+import contextlib
+import tempfile
+import time
+
+from timing import named, processor_name, use_one_core
+
+
+class Reached(Exception):
+    """The validation loss is low enough."""
+
+
+class Clock:
+    """What the trainer takes for a writer of curves: it notes when each epoch has ended."""
+
+    def __init__(self, target):
+        self.target = target
+
+    def add_scalar(self, name, value, epoch):
+        if name == "validation_loss":
+            self.loss, self.epoch = value, epoch
+            self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def flush(self):
+        if self.loss <= self.target:
+            raise Reached
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pairs", help="english-german-both.pkl, or other sentence pairs")
+    parser.add_argument("--n-sentences", type=int, default=10_000, help="default: 10,000")
+    parser.add_argument("--loss", type=float, default=2.51, help="validation loss; default: 2.51")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    use_one_core()
+    wall = time.perf_counter()
+    import keras
+
+    from keras_transformer import PrepareDataset, RunConfig, Trainer, read_pairs
+    from keras_transformer.backend import backend_module
+    from keras_transformer.run_folder import make_model
+    from keras_transformer.training.run import make_optimizer
+
+    config = RunConfig(n_sentences=arguments.n_sentences, seed=arguments.seed)
+    dataset = PrepareDataset(config.n_sentences, seed=config.seed)(read_pairs(arguments.pairs))
+    keras.utils.set_random_seed(config.seed)
+    dtype = "mixed_bfloat16" if backend_module().describe_device().bfloat16 else "float32"
+    model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
+    clock = Clock(arguments.loss)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(
+            model,
+            make_optimizer(config, dtype),
+            folder,
+            config.label_smoothing,
+            writer=clock,
+        )
+        batches = dataset.batches(dataset.train, config.batch_size, config.seed)
+        validation = dataset.batches(dataset.validation, config.batch_size)
+        with contextlib.suppress(Reached):
+            trainer.train(batches, validation, config.epochs)
+    print("\n| until the validation loss was | epoch | processor s | wall s |\n|---|---|---|---|")
+    print(f"| {clock.loss:.2f} | {clock.epoch} | {clock.cpu:.0f} | {clock.wall - wall:.0f} |")
+    print(
+        f"\n{processor_name()}, one core,",
+        named("versions:", "keras", keras.config.backend()) + ".",
+        f"From the start of the process, imports included; {config.n_sentences:,} pairs, small",
+        f"preset, {dtype}, seed {config.seed}.",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Additive attention."""
+
+import keras
+from keras import ops
+
+from keras_transformer.checks import check_sizes
+from keras_transformer.layers._recurrent_attention import RecurrentAttention
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class AdditiveAttention(RecurrentAttention):
+    """Weighs vectors by a small network that sees each of them beside the query.
+
+    The score of a vector h for the query s is vᵀtanh(W₁h + W₂s), which is vᵀtanh(W[h; s]) with
+    W = [W₁ W₂]: apart, W₁h is computed once for all queries. `keras.layers.AdditiveAttention` has
+    no W₁ and W₂; it adds h and s as they are.
+
+    Shape letters: B batch, T target length, S source length, E size of the source's vectors.
+
+    Args:
+        units: number of rows of W₁ and W₂, the size of v.
+
+    Raises:
+        ValueError: if `units` is not a positive integer.
+
+    References:
+        "Neural Machine Translation by Jointly Learning to Align and Translate" (Bahdanau et al.,
+        2015), appendix A.1.2.
+    """
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        check_sizes(units=units)
+        self.units = units
+        self.value_projection = self._dense(units, "value_projection")  # W₁
+        self.query_projection = self._dense(units, "query_projection")  # W₂
+        self.score = self._dense(1, "score")  # v
+
+    def build(self, queries_shape, values_shape):
+        self.value_projection.build(values_shape)
+        self.query_projection.build(queries_shape)
+        self.score.build((None, None, None, self.units))
+        self.built = True
+
+    def project(self, values):
+        """W₁h of each vector: (B, S, E) -> (B, S, units)."""
+        return self.value_projection(values)
+
+    def scores(self, queries, keys):
+        """(B, T, any) queries and (B, S, units) keys -> (B, T, S)."""
+        queries = ops.expand_dims(self.query_projection(queries), 2)
+        hidden = ops.tanh(queries + ops.expand_dims(keys, 1))  # (B, T, S, units)
+        return ops.squeeze(self.score(hidden), axis=-1)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}

@@ -1,0 +1,77 @@
+"""Luong's decoder."""
+
+import keras
+from keras import ops
+
+from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
+from keras_transformer.layers.luong_attention import LuongAttention
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class LuongDecoder(RecurrentDecoder):
+    """A recurrent decoder that attends after each step: c of s, then tanh(W[c; s]).
+
+    This attentional state is the output. The next step reads it beside its input (input feeding),
+    so that it knows what was attended to.
+
+    Shape letters: B batch, T target length, S source length, D model size, H = units, E size of the
+    encoded source.
+
+    Args:
+        units: size of the recurrent states.
+        d_model: size of the input and the output.
+        cell: "gru" or "lstm".
+        score, window, alignment: see `LuongAttention`.
+
+    Raises:
+        ValueError: if a size is not a positive integer, there is no such cell, or see
+            `LuongAttention`.
+
+    References:
+        "Effective Approaches to Attention-based Neural Machine Translation" (Luong et al., 2015),
+        equation 5 and section 3.3.
+    """
+
+    def __init__(
+        self,
+        units,
+        d_model,
+        cell="gru",
+        score="general",
+        window=None,
+        alignment="monotonic",
+        **kwargs,
+    ):
+        super().__init__(units, d_model, cell, **kwargs)
+        self.score = score
+        self.window = window
+        self.alignment = alignment
+        dtype = self.dtype_policy
+        self.attention = LuongAttention(score, window, alignment, dtype=dtype, name="attention")
+        self.combination = keras.layers.Dense(
+            d_model, "tanh", use_bias=False, dtype=dtype, name="combination"
+        )
+
+    def build(self, x_shape, encoder_output_shape):
+        self._build_parts(x_shape, encoder_output_shape, cell_input_size=2 * self.d_model)
+        self.combination.build((x_shape[0], encoder_output_shape[-1] + self.units))
+        self.built = True
+
+    def start(self, encoder_output):
+        cache, memory = super().start(encoder_output)
+        shape = (ops.shape(encoder_output)[0], self.d_model)
+        return {**cache, "attentional": ops.zeros(shape, self.compute_dtype)}, memory
+
+    def _next(self, x, position, state, memory, attention_mask):
+        read = ops.concatenate([x, state["attentional"]], axis=-1)
+        output, cell = self.recurrent_cell(read, state["cell"])
+        context = self._attend(output, position, memory, attention_mask)
+        seen = ops.concatenate([context, output], axis=-1)
+        return {"cell": cell, "attentional": self.combination(seen)}
+
+    def _read(self, x, states):
+        return states["attentional"]
+
+    def get_config(self):
+        choices = {"score": self.score, "window": self.window, "alignment": self.alignment}
+        return {**super().get_config(), **choices}

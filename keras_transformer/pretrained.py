@@ -1,0 +1,270 @@
+"""Published weights: a folder in the layout of Hugging Face, read into our layers by name."""
+
+import json
+from pathlib import Path
+
+import keras
+
+# Heads of other tasks, which the body of a BERT does without.
+BERT_HEADS = ("cls.", "qa_outputs.", "classifier.", "pre_classifier.", "vocab_")
+# Tables of numbers that are no weights, and copies of the words' vectors.
+_NO_WEIGHTS = ("embeddings.position_ids", "cls.predictions.decoder.")
+_ACTIVATIONS = ("gelu", "relu")  # theirs that are called as Keras calls them
+_OLD_NAMES = {".gamma": ".weight", ".beta": ".bias"}  # of norms
+
+
+class Checkpoint:
+    """The weights of a published model, each of which is used once.
+
+    Args:
+        folder: path of a folder with `config.json` and `model.safetensors`.
+        model_types: the architectures that are understood, as `config.json` calls them.
+
+    Attributes:
+        config: what `config.json` says, a dictionary.
+        model_type: the architecture.
+
+    Raises:
+        FileNotFoundError: if the folder or one of the files is not there.
+        ValueError: if a file is damaged, or the architecture another.
+    """
+
+    def __init__(self, folder, model_types):
+        self.folder = Path(folder)
+        self.config = self._read_config()
+        self.model_type = self.config.get("model_type")
+        if self.model_type not in model_types:
+            raise ValueError(
+                f"{self.folder} holds a model of another architecture: expected "
+                f"{' or '.join(model_types)}. Received: {self.model_type!r}"
+            )
+        self._weights = self._read_weights()
+        self._complaints = []
+
+    def _file(self, name):
+        path = self.folder / name
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"A published model is a folder with config.json and model.safetensors. "
+                f"There is no {name}. Received: {self.folder}"
+            )
+        return path
+
+    def _read_config(self):
+        path = self._file("config.json")
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}. Received: {path}") from None
+        if not isinstance(config, dict):
+            raise ValueError(f"{path} must hold a dictionary. Received: {path}")
+        return config
+
+    def _read_weights(self):
+        from safetensors import SafetensorError, safe_open
+
+        path = self._file("model.safetensors")
+        try:
+            with safe_open(path, framework="numpy") as file:
+                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, TypeError) as error:
+            raise ValueError(
+                f"{path} is damaged or was cut short: fetch it again. The reader says: {error}. "
+                f"Received: {path}"
+            ) from None
+        return {_new_name(name): array for name, array in weights.items()}
+
+    def has(self, name):
+        """Whether there are weights under a name, or under names that begin with it and a dot."""
+        return any(key == name or key.startswith(f"{name}.") for key in self._weights)
+
+    def shape(self, name):
+        """The shape of a weight.
+
+        Raises:
+            ValueError: if there is none of this name.
+        """
+        if name not in self._weights:
+            raise ValueError(
+                f"{self.folder} lacks the weights for this task: {name} is missing. "
+                f"Received: architectures={self.config.get('architectures')}"
+            )
+        return self._weights[name].shape
+
+    def load(self, layer, name):
+        """Copies the weights of a layer.
+
+        What does not fit is remembered until `finish`.
+
+        Args:
+            layer: a built Dense, Embedding or LayerNormalization.
+            name: what its weights' names begin with.
+        """
+        suffixes = ("weight",) if isinstance(layer, keras.layers.Embedding) else ("weight", "bias")
+        for variable, suffix in zip(layer.weights, suffixes, strict=True):
+            turned = isinstance(layer, keras.layers.Dense) and suffix == "weight"
+            self.load_variable(variable, f"{name}.{suffix}", turned)
+
+    def load_variable(self, variable, name, turned=False):
+        """Copies one weight, likewise; `turned` if its axes are in the other order."""
+        if name not in self._weights:
+            self._complaints.append(f"{name} is missing")
+            return
+        array = self._weights.pop(name)
+        array = array.T if turned else array
+        if array.shape != tuple(variable.shape):
+            shapes = f"{array.shape} instead of {tuple(variable.shape)}"
+            self._complaints.append(f"{name} has the shape {shapes}")
+        else:
+            variable.assign(array.astype("float32"))
+
+    def finish(self, ignored=()):
+        """Complains about every weight that was missing, did not fit or is left over.
+
+        Args:
+            ignored: beginnings of the names that may be left over.
+
+        Raises:
+            ValueError: if there is one.
+        """
+        left = [name for name in sorted(self._weights) if not name.startswith(tuple(ignored))]
+        left = [name for name in left if not any(part in name for part in _NO_WEIGHTS)]
+        complaints = [*self._complaints, *(f"{name} is left over" for name in left)]
+        if complaints:
+            raise ValueError(
+                f"The weights of {self.folder} do not fit: {'; '.join(complaints)}. "
+                f"Received: model.safetensors with {len(complaints)} such weights"
+            )
+
+
+def _new_name(name):
+    for old, new in _OLD_NAMES.items():
+        if name.endswith(old):
+            return name.removesuffix(old) + new
+    return name
+
+
+def read_bert(folder):
+    """The `Checkpoint` of a BERT or a DistilBERT."""
+    return Checkpoint(folder, ("bert", "distilbert"))
+
+
+def bert_arguments(checkpoint):
+    """The arguments of the `Bert` that a checkpoint is of.
+
+    Raises:
+        ValueError: if it is of a kind that `Bert` is not.
+    """
+    config, distilled = checkpoint.config, checkpoint.model_type == "distilbert"
+    names = _DISTILBERT_ARGUMENTS if distilled else _BERT_ARGUMENTS
+    missing = [name for name in names.values() if name not in config]
+    if missing:
+        raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {config}")
+    arguments = {ours: config[theirs] for ours, theirs in names.items()}
+    _check_config(config, arguments)
+    size = arguments["d_model"] // arguments["h"]
+    options = {"num_segments": None, "epsilon": 1e-12} if distilled else {}
+    prefix = _prefix(checkpoint)
+    pooler = "tanh" if checkpoint.has(f"{prefix}pooler") else None
+    pooler = "relu" if checkpoint.has("pre_classifier") else pooler
+    return {**arguments, **options, "d_k": size, "d_v": size, "pooler": pooler}
+
+
+def load_bert(checkpoint, body):
+    """Copies a checkpoint's weights into a built `Bert`; `finish` is left to the caller."""
+    prefix = _prefix(checkpoint)
+    distilled = checkpoint.model_type == "distilbert"
+    embedding, names = body.embedding, _DISTILBERT_LAYER if distilled else _BERT_LAYER
+    checkpoint.load(embedding.words, f"{prefix}embeddings.word_embeddings")
+    checkpoint.load(embedding.positions, f"{prefix}embeddings.position_embeddings")
+    if body.num_segments is not None:
+        checkpoint.load(embedding.segments, f"{prefix}embeddings.token_type_embeddings")
+    checkpoint.load(embedding.norm, f"{prefix}embeddings.LayerNorm")
+    stack = "transformer" if distilled else "encoder"
+    for i, layer in enumerate(body.encoder.layers):
+        for part, name in zip(_parts(layer), names, strict=True):
+            checkpoint.load(part, f"{prefix}{stack}.layer.{i}.{name}")
+    if body.pooler is not None:
+        checkpoint.load(body.pooling, "pre_classifier" if distilled else f"{prefix}pooler.dense")
+
+
+def _prefix(checkpoint):
+    """What stands before the names of the body where there is a head as well."""
+    prefix = checkpoint.model_type
+    return f"{prefix}." if checkpoint.has(prefix) else ""
+
+
+def _check_config(config, arguments):
+    if arguments["activation"] not in _ACTIVATIONS:
+        raise ValueError(
+            f"The activation must be one of {_ACTIVATIONS}. Received: {arguments['activation']!r}"
+        )
+    if config.get("pad_token_id", 0) != 0:
+        raise ValueError(f"Padding must be 0. Received: pad_token_id={config['pad_token_id']}")
+    if config.get("is_decoder") or config.get("position_embedding_type") not in (None, "absolute"):
+        raise ValueError(
+            "Only encoders with absolute positions are known. Received: "
+            f"is_decoder={config.get('is_decoder')}, "
+            f"position_embedding_type={config.get('position_embedding_type')!r}"
+        )
+
+
+def _parts(layer):
+    attention, feed_forward = layer.self_attention, layer.feed_forward
+    return (
+        attention.query_projection,
+        attention.key_projection,
+        attention.value_projection,
+        attention.output_projection,
+        layer.add_norm_1.normalization,
+        feed_forward.inner,
+        feed_forward.outer,
+        layer.add_norm_2.normalization,
+    )
+
+
+_BERT_ARGUMENTS = {
+    "vocab_size": "vocab_size",
+    "seq_length": "max_position_embeddings",
+    "h": "num_attention_heads",
+    "d_model": "hidden_size",
+    "d_ff_inner": "intermediate_size",
+    "n": "num_hidden_layers",
+    "rate": "hidden_dropout_prob",
+    "attention_rate": "attention_probs_dropout_prob",
+    "activation": "hidden_act",
+    "num_segments": "type_vocab_size",
+    "epsilon": "layer_norm_eps",
+}
+_DISTILBERT_ARGUMENTS = {
+    "vocab_size": "vocab_size",
+    "seq_length": "max_position_embeddings",
+    "h": "n_heads",
+    "d_model": "dim",
+    "d_ff_inner": "hidden_dim",
+    "n": "n_layers",
+    "rate": "dropout",
+    "attention_rate": "attention_dropout",
+    "activation": "activation",
+}
+# In the order of `_parts`.
+_BERT_LAYER = (
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "attention.output.LayerNorm",
+    "intermediate.dense",
+    "output.dense",
+    "output.LayerNorm",
+)
+_DISTILBERT_LAYER = (
+    "attention.q_lin",
+    "attention.k_lin",
+    "attention.v_lin",
+    "attention.out_lin",
+    "sa_layer_norm",
+    "ffn.lin1",
+    "ffn.lin2",
+    "output_layer_norm",
+)

@@ -1,0 +1,57 @@
+"""Pre-trains a small BERT on a text file; without arguments on the project's English sentences."""
+
+import argparse
+import math
+from pathlib import Path
+
+import keras
+
+from keras_transformer.data.pretraining import PretrainingPairs, read_documents
+from keras_transformer.data.wordpiece import WordPieceTokenizer
+from keras_transformer.models.bert import Bert
+from keras_transformer.models.bert_heads import PretrainingBert
+from keras_transformer.training.losses import MaskedCrossEntropy
+
+DATA = Path(__file__).parents[1] / "data/english-german.tsv"
+
+
+def train(text, run, epochs, batch_size, seq_length, d_model, learning_rate):
+    keras.utils.set_random_seed(0)
+    documents, sizes = read_documents(text), (seq_length, batch_size, 0)
+    held_out, documents = documents[: len(documents) // 10], documents[len(documents) // 10 :]
+    tokenizer = WordPieceTokenizer.train(documents)
+    batches = PretrainingPairs(documents, tokenizer, *sizes)
+    held_out = PretrainingPairs(held_out, tokenizer, *sizes, dynamic=False)
+    heads = (4, d_model // 4, d_model // 4)
+    body = Bert(tokenizer.vocab_size, seq_length, *heads, d_model, 4 * d_model, n=2, rate=0.1)
+    model = PretrainingBert(body)
+    warm = {"warmup_target": learning_rate, "warmup_steps": epochs * len(batches) // 10}
+    rate = keras.optimizers.schedules.CosineDecay(0.0, 9 * warm["warmup_steps"], **warm)
+    follows = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    losses = {"words": MaskedCrossEntropy(), "next": follows}
+    model.compile(keras.optimizers.AdamW(rate), losses, metrics={"next": ["accuracy"]})
+    fitted = model.fit(batches, validation_data=held_out, epochs=epochs, shuffle=False, verbose=2)
+    tokenizer.save(run / "tokenizer.json")
+    body.save(run / "bert.keras")
+    words, follows = (fitted.history[f"val_{name}_loss"][-1] for name in losses)
+    print(f"masked words: {words:.3f} nats; without context {held_out.word_entropy():.3f} at best")
+    print(f"next sentence: {follows:.3f} nats; by chance {math.log(2):.3f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="train_bert.py", description=__doc__)
+    parser.add_argument("text", nargs="?", default=DATA, help="text file, or a .tsv of pairs")
+    parser.add_argument("--run", type=Path, default=Path("runs/bert"), help="folder to write")
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--seq-length", type=int, default=24, help="tokens of both texts together")
+    parser.add_argument("--d-model", type=int, default=128, help="size of the vectors")
+    parser.add_argument("--learning-rate", type=float, default=1e-3, help="the highest")
+    try:
+        train(**vars(parser.parse_args()))
+    except (OSError, ValueError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+import math
+
+import numpy as np
+import pytest
+
+from keras_transformer.data.pretraining import PretrainingPairs, read_documents, unigram_entropy
+from keras_transformer.data.wordpiece import WordPieceTokenizer
+
+WORDS = [f"w{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
+# Document i is word i, word i + 1, ...: what follows on what is known.
+DOCUMENTS = [" ".join(WORDS[i : i + 5 + i % 4]) for i in range(50)]
+LONG = " ".join(WORDS)
+TOKENIZER = WordPieceTokenizer.train([*DOCUMENTS, LONG], min_count=1)
+IDS = dict(zip(TOKENIZER.encode(LONG).ids, range(len(WORDS)), strict=True))
+CLS, SEP, MASK = TOKENIZER.cls_id, TOKENIZER.sep_id, TOKENIZER.mask_id
+
+
+def make(documents=DOCUMENTS, **options):
+    options = {"seq_length": 16, "batch_size": 10, "seed": 1, **options}
+    return PretrainingPairs(documents, TOKENIZER, **options)
+
+
+def rows(batches):
+    """Each example with its words as they were before, and its place of each masked word."""
+    for index in range(len(batches)):
+        (ids, segments, positions), target = batches[index]
+        for i in range(len(ids)):
+            asked = target["words"][i] > 0
+            whole = ids[i].copy()
+            whole[positions[i][asked]] = target["words"][i][asked]
+            yield ids[i], whole, segments[i], positions[i][asked], target["next"][i]
+
+
+def many(**options):
+    batches, found = make(**options), []
+    for epoch in range(20):
+        batches.set_epoch(epoch)
+        found += rows(batches)
+    return found
+
+
+def texts(whole, segments):
+    """The two texts between the special tokens, as numbers of words."""
+    end = np.flatnonzero(whole == SEP)
+    first, second = whole[1 : end[0]], whole[end[0] + 1 : end[1]]
+    assert whole[0] == CLS and not whole[end[1] + 1 :].any() and len(end) == 2
+    np.testing.assert_array_equal(np.flatnonzero(segments), np.arange(end[0] + 1, end[1] + 1))
+    return [IDS[i] for i in first], [IDS[i] for i in second]
+
+
+def test_shapes_and_types():
+    (ids, segments, positions), target = make()[0]
+    assert ids.shape == segments.shape == (10, 16)
+    assert positions.shape == target["words"].shape == (10, 2)  # 15% of 13
+    assert target["next"].shape == (10,)
+    for x in (ids, segments, positions, *target.values()):
+        assert x.dtype == np.int32
+
+
+def test_half_of_the_second_texts_follow_and_the_others_are_of_another_document():
+    follows = []
+    for _, whole, segments, _, label in many():
+        first, second = texts(whole, segments)
+        assert first and second
+        assert np.all(np.diff(first) == 1) and np.all(np.diff(second) == 1)
+        follows.append(label == 0)
+        if label == 0:
+            assert second[0] == first[-1] + 1
+    assert np.mean(follows) == pytest.approx(0.5, abs=0.05)
+    assert len(follows) == 20 * 50
+
+
+def test_random_texts_seldom_happen_to_follow():
+    random = [texts(whole, segments) for _, whole, segments, _, label in many() if label == 1]
+    assert np.mean([second[0] == first[-1] + 1 for first, second in random]) < 0.1
+
+
+def test_of_the_masked_words_80_percent_are_masks_10_random_and_10_the_same():
+    kinds = []
+    for ids, whole, _, positions, _ in many():
+        changed = np.flatnonzero(ids != whole)
+        assert set(changed) <= set(positions)  # nothing else is changed
+        assert set(whole[positions]) <= set(IDS)  # special tokens are never asked for
+        for found, right in zip(ids[positions], whole[positions], strict=True):
+            kinds.append("mask" if found == MASK else "same" if found == right else "random")
+            assert found == MASK or found not in TOKENIZER.special_ids
+    shares = {kind: kinds.count(kind) / len(kinds) for kind in ("mask", "random", "same")}
+    assert shares["mask"] == pytest.approx(0.8, abs=0.03)
+    assert shares["random"] == pytest.approx(0.1, abs=0.03)
+    assert shares["same"] == pytest.approx(0.1, abs=0.03)
+
+
+@pytest.mark.parametrize(("rate", "count"), [(0.0, 1), (0.15, 1), (0.5, 5), (0.9, 9)])
+def test_the_share_of_masked_words_is_the_one_asked_for(rate, count):
+    ten = [" ".join(WORDS[i : i + 10]) for i in range(20)]
+    counts = {
+        len(positions)
+        for _, whole, segments, positions, label in rows(make(ten, mask_rate=rate))
+        if label == 0
+    }
+    assert counts == {max(count, 2) if rate == 0.15 else count}  # 1.5 is rounded to even
+
+
+def test_every_epoch_is_another_and_comes_again():
+    one, other = make(), make()
+    first = one[0][0][0]
+    np.testing.assert_array_equal(first, other[0][0][0])
+    one.on_epoch_end()
+    assert not np.array_equal(one[0][0][0], first)
+    other.set_epoch(1)
+    np.testing.assert_array_equal(one[3][0][0], other[3][0][0])
+    one.set_epoch(0)
+    np.testing.assert_array_equal(one[0][0][0], first)
+    assert not np.array_equal(make(seed=2)[0][0][0], first)
+
+
+def test_what_is_validated_stays():
+    batches = make(dynamic=False)
+    first = batches[0][0][0]
+    batches.on_epoch_end()
+    np.testing.assert_array_equal(batches[0][0][0], first)
+
+
+def test_long_documents_are_cut_into_windows_at_other_places_each_time():
+    batches = make([LONG, LONG], batch_size=1)
+    beginnings = set()
+    for epoch in range(5):
+        batches.set_epoch(epoch)
+        seen = []
+        for _, whole, segments, _, label in rows(batches):
+            first, second = texts(whole, segments)
+            assert len(first) + len(second) <= 13
+            seen += [*first, *(second if label == 0 else ())]
+            beginnings.add(first[0])
+        assert len(seen) > len(WORDS)
+    assert len(beginnings) > 15
+
+
+def test_words_are_never_cut():
+    """The text has words of several parts; the second text never begins inside of one."""
+    tokenizer = WordPieceTokenizer.train(["ab ac bc"], min_count=9)
+    batches = PretrainingPairs(["abc cab bca aabb"] * 20, tokenizer, 24, 20, seed=1)
+    continues = tokenizer.continues()
+    assert continues.any()
+    for _, whole, segments, _, _ in rows(batches):
+        assert not continues[whole[np.flatnonzero(segments)[0]]]
+
+
+@pytest.mark.parametrize("documents", [[], ["wa"], ["waa"] * 20, [DOCUMENTS[0]] * 9])
+def test_too_little_text_is_refused(documents):
+    with pytest.raises(ValueError, match=r"too little text.*Received: \d windows, batch_size=10$"):
+        make(documents)
+
+
+@pytest.mark.parametrize(
+    "options", [{"seq_length": 0}, {"batch_size": 0}, {"mask_rate": 1.0}, {"seq_length": 3.0}]
+)
+def test_bad_options_are_refused(options):
+    with pytest.raises(ValueError, match="Received: "):
+        make(**options)
+
+
+def test_the_unigram_entropy_of_equal_words_is_the_log_of_their_number():
+    assert unigram_entropy([1, 2, 3, 4] * 5) == pytest.approx(math.log(4))
+    assert unigram_entropy([7, 7]) == 0
+    half, quarter = math.log(2) / 2, math.log(4) / 4
+    assert unigram_entropy(np.array([[1, 1], [2, 3]])) == pytest.approx(half + 2 * quarter)
+
+
+class TestReading:
+    def read(self, tmp_path, text, name="text.txt"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return read_documents(tmp_path / name)
+
+    def test_every_line_is_a_document(self, tmp_path):
+        assert self.read(tmp_path, "One  two.\n Three. \n") == ["One two.", "Three."]
+
+    def test_blank_lines_separate_documents_if_there_are_any(self, tmp_path):
+        found = self.read(tmp_path, "\ufeffOne\ntwo.\n\n \nThree.\r\nFour.\n\n")
+        assert found == ["One two.", "Three. Four."]
+
+    def test_the_source_sentences_of_pairs(self, tmp_path):
+        assert self.read(tmp_path, "One\tEins\nTwo\tZwei\n", "a.tsv") == ["One", "Two"]
+
+    @pytest.mark.parametrize("text", ["", "\n \n\n"])
+    def test_an_empty_file_is_refused(self, tmp_path, text):
+        with pytest.raises(ValueError, match=r"holds no text\. Received: .*text\.txt$"):
+            self.read(tmp_path, text)
+
+    def test_no_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="check the path"):
+            read_documents(tmp_path / "text.txt")
+
+    def test_no_text(self, tmp_path):
+        (tmp_path / "text.txt").write_bytes(b"\xff\xfe\x00")
+        with pytest.raises(ValueError, match="no UTF-8 text"):
+            read_documents(tmp_path / "text.txt")

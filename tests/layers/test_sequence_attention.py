@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from layer_contract import (
+    LayerContract,
+    check_sizes_are_refused,
+    normal,
+    numpy,
+    padding,
+    random_weights,
+)
+
+from keras_transformer.layers import SequenceAttention, record_attention
+
+
+class TestContract(LayerContract):
+    def inputs(self):
+        return {"x": normal(2, 7, 3), "attention_mask": padding(7, 4)}
+
+    def make(self, **kwargs):
+        return SequenceAttention(7, **kwargs)
+
+
+def make(x, kernel, bias):
+    layer = SequenceAttention(len(bias))
+    layer.build(x.shape)
+    layer.set_weights([np.reshape(kernel, (-1, 1)), np.reshape(bias, (-1, 1))])
+    return layer
+
+
+def test_bad_sizes_are_refused():
+    check_sizes_are_refused(SequenceAttention, "seq_length")
+
+
+def test_the_published_number_of_parameters():
+    layer = SequenceAttention(20)
+    layer.build((None, 20, 2))
+    assert layer.count_params() == 22
+
+
+def test_hand_sized_numbers():
+    """wᵀx + b is ½, ½ and 0: tanh of it leaves the odds e^tanh(½), the same, and 1."""
+    x = np.array([[[1.0, 2.0], [0.0, 3.0], [4.0, 5.0]]])
+    layer = make(x, kernel=[0.5, 0.0], bias=[0.0, 0.5, -2.0])
+    with record_attention() as weights:
+        y = numpy(layer(x))
+    odds = np.exp([np.tanh(0.5), np.tanh(0.5), 0])
+    np.testing.assert_allclose(numpy(weights[layer]), [[odds / odds.sum()]], rtol=1e-5)
+    np.testing.assert_allclose(y, [odds @ x[0] / odds.sum()], rtol=1e-5)
+
+
+def test_equal_scores_make_the_mean():
+    x = normal(2, 7, 3)
+    layer = make(x, kernel=np.zeros(3), bias=np.ones(7))
+    np.testing.assert_allclose(numpy(layer(x)), x.mean(axis=1), atol=1e-5)
+
+
+def test_a_shorter_sequence_has_the_first_biases_and_padding_changes_nothing():
+    x = normal(2, 7, 3)
+    layer = make(x, *random_weights_of(7, 3))
+    short = numpy(layer(x[:, :4]))
+    np.testing.assert_allclose(
+        numpy(layer(x, attention_mask=padding(7, 4, 4)[1:])), short, atol=1e-5
+    )
+    first = make(x[:, :4], *(w[:n] for w, n in zip(random_weights_of(7, 3), (3, 4), strict=True)))
+    np.testing.assert_allclose(numpy(first(x[:, :4])), short, atol=1e-5)
+
+
+def random_weights_of(steps, features):
+    layer = SequenceAttention(steps)
+    layer.build((None, steps, features))
+    return random_weights(layer)
+
+
+def test_a_longer_sequence_is_refused():
+    with pytest.raises(ValueError, match=r"longer than the 5 biases.*Received: a length of 6"):
+        SequenceAttention(5)(normal(2, 6, 3))

@@ -1,0 +1,191 @@
+import keras
+import numpy as np
+import pytest
+from layer_contract import (
+    BAD_RATES,
+    HALF_POLICIES,
+    check_dropout,
+    check_refused,
+    check_saved,
+    check_sizes_are_refused,
+    dtype_of,
+    numpy,
+    random_weights,
+)
+
+from keras_transformer.models import Bert
+
+SIZES = {
+    "vocab_size": 11,
+    "seq_length": 8,
+    "h": 2,
+    "d_k": 3,
+    "d_v": 5,
+    "d_model": 8,
+    "d_ff_inner": 16,
+    "n": 2,
+    "rate": 0.0,
+}
+VARIANTS = {
+    "bert": {},
+    "pre_norm": {"norm_first": True},
+    "distilled": {"num_segments": None, "pooler": None},
+}
+ALL = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+IDS = np.array([[2, 5, 6, 3, 7, 3], [2, 9, 3, 10, 3, 0]], "int32")
+SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
+
+
+def make(**kwargs):
+    return Bert(**{**SIZES, **kwargs})
+
+
+def inputs_of(model):
+    return IDS if model.num_segments is None else (IDS, SEGMENTS)
+
+
+def with_random_weights(**kwargs):
+    model = make(**kwargs)
+    model.build((None, None))
+    model.set_weights(random_weights(model))
+    return model
+
+
+@ALL
+def test_a_vector_for_each_token(variant):
+    model = make(**variant)
+    inputs = inputs_of(model)
+    assert model(inputs).shape == (2, 6, 8)
+    shape = keras.tree.map_structure(lambda x: x.shape, inputs)
+    assert model.compute_output_shape(shape) == (2, 6, 8)
+    assert model.compute_output_shape(IDS.shape) == (2, 6, 8)
+
+
+@ALL
+def test_built_is_as_good_as_called(variant):
+    built, called = make(**variant), make(**variant)
+    built.build((None, None))
+    called(inputs_of(called))
+    names = [sorted((w.path.split("/", 1)[1], w.shape) for w in m.weights) for m in (built, called)]
+    assert names[0] == names[1]
+    built.set_weights(random_weights(built))
+    called.set_weights(built.get_weights())
+    inputs = inputs_of(built)
+    np.testing.assert_allclose(numpy(called(inputs)), numpy(built(inputs)), atol=1e-6)
+
+
+def test_weights_have_names_of_their_own():
+    paths = [w.path for w in with_random_weights().weights]
+    assert len(set(paths)) == len(paths)
+
+
+def test_ids_alone_are_of_the_first_segment():
+    model = with_random_weights()
+    np.testing.assert_allclose(numpy(model(IDS)), numpy(model((IDS, 0 * SEGMENTS))), atol=1e-6)
+    assert np.abs(numpy(model(IDS)) - numpy(model((IDS, SEGMENTS)))).max() > 1e-3
+
+
+@ALL
+def test_every_word_sees_those_before_and_behind(variant):
+    model = with_random_weights(**variant)
+    y = numpy(model(IDS))
+    for t in (1, 4):
+        changed = IDS.copy()
+        changed[0, t] = 8
+        difference = np.abs(numpy(model(changed)) - y).max(axis=-1)
+        assert (difference[0] > 1e-4).all()
+        np.testing.assert_array_equal(difference[1], 0)
+
+
+@ALL
+def test_padding_changes_nothing(variant):
+    model = with_random_weights(**variant)
+    longer = np.pad(IDS, ((0, 0), (0, 2)))
+    y = numpy(model(longer))[:, :6]
+    np.testing.assert_allclose(y[IDS != 0], numpy(model(IDS))[IDS != 0], atol=1e-5)
+    np.testing.assert_allclose(
+        numpy(model.pool(model(longer))), numpy(model.pool(model(IDS))), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("pooler", "function"), [("tanh", np.tanh), ("relu", lambda x: x * (x > 0))]
+)
+def test_the_pooler_reads_the_first_token(pooler, function):
+    model = with_random_weights(pooler=pooler)
+    x = numpy(model(IDS))
+    kernel, bias = model.pooling.get_weights()
+    np.testing.assert_allclose(numpy(model.pool(x)), function(x[:, 0] @ kernel + bias), atol=1e-5)
+
+
+def test_without_a_pooler_the_first_token_stands_for_the_text():
+    model = make(pooler=None)
+    x = numpy(model(IDS))
+    np.testing.assert_array_equal(numpy(model.pool(x)), x[:, 0])
+
+
+class TestSaving:
+    @ALL
+    def test_made_again_from_its_config(self, variant):
+        model = make(**variant, name="another", dtype="mixed_bfloat16")
+        again = Bert.from_config(model.get_config())
+        assert again.get_config() == model.get_config()
+        assert (again.name, again.dtype_policy.name) == ("another", "mixed_bfloat16")
+        inputs = inputs_of(model)
+        y = numpy(model(inputs))
+        again(inputs)
+        again.set_weights(model.get_weights())
+        np.testing.assert_allclose(numpy(again(inputs)), y, atol=1e-6)
+
+    def test_saved_here_and_loaded_elsewhere(self, tmp_path, other_process):
+        check_saved(with_random_weights(), [IDS, SEGMENTS], tmp_path, other_process)
+
+    def test_the_pooler_is_saved_as_well(self, tmp_path):
+        model = with_random_weights()
+        model(IDS)
+        model.save(tmp_path / "bert.keras")
+        again = keras.models.load_model(tmp_path / "bert.keras")
+        y = numpy(model.pool(model(IDS)))
+        np.testing.assert_allclose(numpy(again.pool(again(IDS))), y, atol=1e-6)
+
+
+@pytest.mark.parametrize("policy", HALF_POLICIES)
+@ALL
+def test_half_precision_is_finite_and_close_also_of_nothing_but_padding(variant, policy):
+    model, half = make(**variant), make(**variant, dtype=policy)
+    ids = IDS.copy()
+    ids[1] = 0
+    y = numpy(model(ids))
+    found = half(ids)
+    assert dtype_of(found) == HALF_POLICIES[policy]
+    half.set_weights(model.get_weights())
+    np.testing.assert_allclose(numpy(half(ids)), y, atol=0.1)
+    assert np.isfinite(numpy(half.pool(half(ids)))).all()
+
+
+@ALL
+@pytest.mark.parametrize("rate", ("rate", "attention_rate"))
+def test_drops_out_in_training_only(variant, rate):
+    check_dropout(make(**{**variant, rate: 0.5}), IDS)
+
+
+class TestArguments:
+    def test_bad_sizes_are_refused(self):
+        check_sizes_are_refused(make, *SIZES.keys() - {"rate"})
+        check_refused(make, num_segments=0)
+        check_refused(make, epsilon=0)
+
+    def test_bad_rates_are_refused(self):
+        for rate in BAD_RATES:
+            check_refused(make, rate=rate)
+            check_refused(make, attention_rate=rate)
+
+    @pytest.mark.parametrize("pooler", ("mean", "", True))
+    def test_an_unknown_pooler_is_refused(self, pooler):
+        check_refused(make, pooler=pooler)
+
+    def test_a_text_longer_than_the_learned_positions_is_refused(self):
+        with pytest.raises(
+            ValueError, match=r"the 8 learned positions[\s\S]*Received: a length of 9"
+        ):
+            make()(np.ones((1, 9), "int32"))

@@ -1,0 +1,188 @@
+import keras
+import numpy as np
+import pytest
+from layer_contract import HALF_POLICIES, check_dropout, numpy, random_weights
+
+from keras_transformer.models import AnsweringBert, Bert, PretrainingBert
+from keras_transformer.training.losses import MaskedCrossEntropy
+
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 16, "n": 1, "rate": 0.0}
+IDS = np.array([[2, 5, 4, 3, 7, 3], [2, 4, 3, 10, 3, 0]], "int32")
+SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
+POSITIONS = np.array([[2, 4], [1, 0]], "int32")
+TARGET = {"words": np.array([[6, 7], [9, 0]], "int32"), "next": np.array([0, 1], "int32")}
+SPANS = {"start": np.array([4, 3], "int32"), "end": np.array([4, 3], "int32")}
+
+
+def body(**kwargs):
+    return Bert(11, 8, **{**SIZES, **kwargs})
+
+
+def make(model_class, **kwargs):
+    return model_class(body(**kwargs))
+
+
+def inputs_of(model):
+    return (IDS, SEGMENTS, POSITIONS) if isinstance(model, PretrainingBert) else (IDS, SEGMENTS)
+
+
+def with_random_weights(model_class, **kwargs):
+    model = make(model_class, **kwargs)
+    model(inputs_of(model))
+    model.set_weights(random_weights(model))
+    return model
+
+
+def outputs(model, inputs=None):
+    return {name: numpy(x) for name, x in model(inputs or inputs_of(model)).items()}
+
+
+def compiled(model, **options):
+    classes = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    losses = {"start": classes, "end": classes}
+    if isinstance(model, PretrainingBert):
+        losses = {"words": MaskedCrossEntropy(), "next": classes}
+    # One compiled step is faster than its parts one by one on JAX, and slower on TensorFlow.
+    jit_compile = keras.config.backend() == "jax"
+    model.compile(keras.optimizers.SGD(0.1), losses, jit_compile=jit_compile, **options)
+    return model
+
+
+EITHER = pytest.mark.parametrize("model_class", (PretrainingBert, AnsweringBert))
+SHAPES = {
+    PretrainingBert: {"words": (2, 2, 11), "next": (2, 2)},
+    AnsweringBert: {"start": (2, 6), "end": (2, 6)},
+}
+
+
+@EITHER
+def test_shapes(model_class):
+    model = make(model_class)
+    inputs = inputs_of(model)
+    assert {name: x.shape for name, x in outputs(model).items()} == SHAPES[model_class]
+    assert model.compute_output_shape([x.shape for x in inputs]) == SHAPES[model_class]
+
+
+def test_words_are_scored_at_their_positions_by_their_vectors():
+    model = with_random_weights(PretrainingBert)
+    x = numpy(model.body((IDS, SEGMENTS)))
+    transformed = numpy(model.norm(model.transform(x)))
+    logits = transformed @ numpy(model.body.embedding.words.embeddings).T + numpy(model.bias)
+    expected = logits[np.arange(2)[:, None], POSITIONS]
+    np.testing.assert_allclose(outputs(model)["words"], expected, atol=1e-4)
+
+
+def test_the_next_sentence_is_judged_by_the_pooler():
+    model = with_random_weights(PretrainingBert)
+    pooled = numpy(model.body.pool(model.body((IDS, SEGMENTS))))
+    kernel, bias = model.next.get_weights()
+    np.testing.assert_allclose(outputs(model)["next"], pooled @ kernel + bias, atol=1e-5)
+
+
+@EITHER
+def test_padding_changes_nothing(model_class):
+    model = with_random_weights(model_class)
+    longer = [np.pad(x, ((0, 0), (0, 2))) for x in (IDS, SEGMENTS)]
+    if model_class is PretrainingBert:
+        longer.append(POSITIONS)
+    found = outputs(model, tuple(longer))
+    for name, expected in outputs(model).items():
+        real = IDS != 0 if model_class is AnsweringBert else slice(None)
+        cut = found[name][:, : expected.shape[1]]
+        np.testing.assert_allclose(cut[real], expected[real], atol=1e-5)
+
+
+@EITHER
+def test_every_weight_learns(model_class):
+    model = compiled(make(model_class, pooler="tanh" if model_class is PretrainingBert else None))
+    # What is added to all scores of a row changes nothing.
+    still = ("key_projection/bias",)
+    if model_class is AnsweringBert:
+        still += ("layer_0/add_norm_2/norm/beta", "span/bias")
+    inputs = inputs_of(model)
+    model(inputs)
+    before = model.get_weights()
+    model.train_on_batch(inputs, TARGET if model_class is PretrainingBert else SPANS)
+    for weight, old in zip(model.weights, before, strict=True):
+        change = np.abs(numpy(weight) - old).max()
+        assert (change > 1e-7) != weight.path.endswith(still), weight.path
+
+
+def test_the_loss_is_of_the_masked_words_alone():
+    """A third place at padding changes nothing."""
+    model = compiled(with_random_weights(PretrainingBert))
+    found = model.evaluate(inputs_of(model), TARGET, verbose=0, return_dict=True)
+    inputs = (IDS, SEGMENTS, np.pad(POSITIONS, ((0, 0), (0, 1))))
+    target = {**TARGET, "words": np.pad(TARGET["words"], ((0, 0), (0, 1)))}
+    again = model.evaluate(inputs, target, verbose=0, return_dict=True)
+    assert again == pytest.approx(found, rel=1e-5)
+    words = outputs(model)["words"]
+    words = words - np.log(np.exp(words).sum(axis=-1, keepdims=True))
+    expected = -(words[0, 0, 6] + words[0, 1, 7] + words[1, 0, 9]) / 3
+    assert found["words_loss"] == pytest.approx(expected, rel=1e-4)
+
+
+class TestSaving:
+    @EITHER
+    def test_made_again_from_its_config(self, model_class):
+        model = make(model_class, dtype="mixed_bfloat16")
+        again = model_class.from_config(model.get_config())
+        assert again.get_config() == model.get_config()
+        assert again.dtype_policy.name == "mixed_bfloat16"
+
+    @EITHER
+    def test_loaded_is_as_saved(self, model_class, tmp_path):
+        model = with_random_weights(model_class)
+        model.save(tmp_path / "model.keras")
+        again = keras.models.load_model(tmp_path / "model.keras")
+        for name, expected in outputs(model).items():
+            np.testing.assert_allclose(outputs(again)[name], expected, atol=1e-6)
+
+    @EITHER
+    def test_another_process_computes_the_same(self, model_class, tmp_path, other_process):
+        model = with_random_weights(model_class)
+        named = [keras.Input((None,), dtype="int32") for _ in inputs_of(model)]
+        first = next(iter(model(tuple(named))))
+        keras.Model(named, model(tuple(named))[first]).save(tmp_path / "model.keras")
+        np.savez(tmp_path / "inputs.npz", *inputs_of(model))
+        other_process.run(tmp_path)
+        found = np.load(tmp_path / "output.npy")
+        np.testing.assert_allclose(found, outputs(model)[first], atol=1e-5)
+
+    def test_the_body_alone_can_be_taken_on(self, tmp_path):
+        model = with_random_weights(PretrainingBert)
+        model.body.save(tmp_path / "bert.keras")
+        again = AnsweringBert(keras.models.load_model(tmp_path / "bert.keras"))
+        again((IDS, SEGMENTS))
+        np.testing.assert_allclose(
+            numpy(again.body((IDS, SEGMENTS))), numpy(model.body((IDS, SEGMENTS))), atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("policy", HALF_POLICIES)
+@EITHER
+def test_half_precision_is_finite_also_of_nothing_but_padding(model_class, policy):
+    model = compiled(make(model_class, dtype=policy), auto_scale_loss=False)
+    ids = IDS * np.array([[1], [0]], "int32")
+    inputs = (ids, *inputs_of(model)[1:])
+    assert all(np.isfinite(x).all() for x in outputs(model, inputs).values())
+    target = TARGET if model_class is PretrainingBert else SPANS
+    assert np.isfinite(model.train_on_batch(inputs, target)).all()
+    assert all(np.isfinite(numpy(w)).all() for w in model.weights)
+
+
+@EITHER
+def test_drops_out_in_training_only(model_class):
+    model = make(model_class, rate=0.5)
+    name = "words" if model_class is PretrainingBert else "start"
+
+    def first(inputs, training=None):
+        return model(inputs, training=training)[name]
+
+    check_dropout(first, inputs_of(model))
+
+
+@pytest.mark.parametrize(("option", "shown"), [("num_segments", "tanh"), ("pooler", "2")])
+def test_pretraining_needs_segments_and_a_pooler(option, shown):
+    with pytest.raises(ValueError, match=r"Received: num_segments=.*pooler=.*"):
+        make(PretrainingBert, **{option: None})

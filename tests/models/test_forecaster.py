@@ -1,0 +1,80 @@
+import keras
+import numpy as np
+import pytest
+from layer_contract import (
+    HALF_POLICIES,
+    check_saved,
+    check_sizes_are_refused,
+    normal,
+    numpy,
+    random_weights,
+)
+
+from keras_transformer.models import Forecaster
+
+BOTH = pytest.mark.parametrize("attention", (False, True), ids=("last", "attention"))
+X = normal(4, 20, 1)
+
+
+def make(attention, **kwargs):
+    model = Forecaster(2, 20, attention, **kwargs)
+    model.build((None, 20, 1))
+    model.set_weights(random_weights(model))
+    return model
+
+
+@pytest.mark.parametrize(("attention", "parameters"), [(False, 11), (True, 33)])
+def test_the_published_numbers_of_parameters(attention, parameters):
+    model = make(attention)
+    assert model.count_params() == parameters
+    assert model(X).shape == model.compute_output_shape(X.shape) == (4, 1)
+
+
+@BOTH
+def test_every_number_counts(attention):
+    model = make(attention)
+    for t in (0, 7, 19) if attention else (18, 19):
+        changed = X.copy()
+        changed[:, t] += 1
+        assert (np.abs(numpy(model(changed)) - numpy(model(X))) > 1e-6).all()
+
+
+@BOTH
+def test_saved_here_and_loaded_elsewhere(attention, tmp_path, other_process):
+    inputs = keras.Input((20, 1))
+    model = keras.Model([inputs], make(attention)(inputs))
+    check_saved(model, [X], tmp_path, other_process)
+
+
+@BOTH
+def test_made_again_from_its_config(attention):
+    model = make(attention, name="another")
+    again = Forecaster.from_config(model.get_config())
+    again.build((None, 20, 1))
+    again.set_weights(model.get_weights())
+    np.testing.assert_allclose(numpy(again(X)), numpy(model(X)))
+    assert again.get_config() == model.get_config()
+
+
+@BOTH
+@pytest.mark.parametrize("policy", HALF_POLICIES)
+def test_half_precision_is_close_to_single(attention, policy):
+    found = numpy(make(attention, dtype=policy)(X))
+    np.testing.assert_allclose(found, numpy(make(attention)(X)), atol=0.1)
+
+
+@BOTH
+def test_learns_to_continue_a_wave(attention):
+    waves = np.sin(np.linspace(0, 60, 400))
+    windows = np.lib.stride_tricks.sliding_window_view(waves, 21).astype("float32")
+    model = Forecaster(4, 20, attention)
+    model.compile(keras.optimizers.Adam(0.02), "mse")
+    x, y = windows[:, :-1, None], windows[:, -1:]
+    history = model.fit(x, y, batch_size=8, epochs=8, verbose=0).history["loss"]
+    assert history[-1] < 0.1 * np.var(y)
+
+
+def test_bad_sizes_are_refused():
+    check_sizes_are_refused(
+        lambda **x: Forecaster(**{"units": 2, "steps": 3, **x}), "units", "steps"
+    )

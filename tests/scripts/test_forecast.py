@@ -1,0 +1,57 @@
+"""forecast.py as a user runs it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from run_script import run_script
+
+
+def sunspots():
+    path = Path(__file__).resolve().parents[3] / "shared" / "data" / "monthly-sunspots.csv"
+    if not path.exists():
+        pytest.skip(f"needs the shared data file {path.name}")
+    return path
+
+
+def test_sunspots_are_foretold_as_well_as_published(tmp_path):
+    output = run_script("forecast.py", "--csv", sunspots(), folder=tmp_path)
+    parameters, training, test = output.splitlines()
+    assert parameters == "19 parameters"
+    assert training.startswith("training: 187 windows, ")
+    assert test.startswith("test: 46 windows, ")
+    errors = [float(x) for x in re.findall(r"RMSE ([\d.]+)", output)]
+    assert errors[0] <= 0.058
+    assert errors[1] <= 0.077
+
+
+def test_fibonacci_numbers_are_made_and_foretold(tmp_path):
+    output = run_script("forecast.py", "--attention", "--epochs", 1, folder=tmp_path)
+    assert output.startswith("33 parameters\ntraining: 826 windows, ")
+    assert "\ntest: 354 windows, " in output
+    assert len(re.findall(r" MSE [\d.e-]+, RMSE 0\.\d+\n", output)) == 2
+
+
+def test_a_column_is_foretold_by_other_sizes(tmp_path):
+    lines = ["t,x,y", *(f"{t},{t % 5},{t % 3}" for t in range(99))]
+    (tmp_path / "file.csv").write_text("\n".join(lines))
+    flags = ["--column", "x", "--steps", 5, "--units", 4, "--epochs", 2, "--seed", 1]
+    output = run_script("forecast.py", "--csv", "file.csv", *flags, folder=tmp_path)
+    assert output.startswith("29 parameters\ntraining: 15 windows, ")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--csv", "missing.csv"], "No such file or directory: 'missing.csv'"),
+        (["--csv", "file.csv", "--column", "z"], "choose one of ['t', 'x']. Received: 'z'"),
+        (["--csv", "file.csv"], "longer than a window of 12"),
+        (["--units", "-1"], "Received: units=-1"),
+        (["--steps", "0"], "Received: steps=0"),
+        (["--epochs", "0"], "must be > 0. Received: decay_steps=0"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, flags, message):
+    (tmp_path / "file.csv").write_text("t,x\n1,2\n2,3\n")
+    error = run_script("forecast.py", *flags, folder=tmp_path, expected=2).splitlines()[-1]
+    assert error.startswith("forecast.py: error: ") and message in error

@@ -1,0 +1,54 @@
+"""train_bert.py as a user runs it."""
+
+import re
+
+import keras
+import numpy as np
+import pytest
+from run_script import run_script
+
+from keras_transformer.data.wordpiece import WordPieceTokenizer
+
+NAMES = ("anna", "tom", "lena", "paul", "ida", "max", "eva", "jan", "mia", "leo", "ben", "zoe")
+# Each verb has its own things: words can be guessed from others, and ends belong to beginnings.
+THINGS = {
+    "eats": ("bread", "soup", "rice"),
+    "drinks": ("tea", "milk", "juice"),
+    "reads": ("books", "letters", "papers"),
+    "drives": ("cars", "trucks", "taxis"),
+}
+SENTENCES = [
+    f"{name} {verb} {time} {thing} and {verb} {thing} .\n"
+    for name in NAMES
+    for verb, things in THINGS.items()
+    for thing in things
+    for time in ("today", "often", "daily", "again")
+]
+
+
+def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
+    order = np.random.default_rng(0).permutation(len(SENTENCES))
+    (tmp_path / "text.txt").write_text("".join(SENTENCES[i] for i in order))
+    sizes = ["--seq-length", 16, "--d-model", 32, "--batch-size", 16, "--learning-rate", 0.004]
+    printed = run_script("train_bert.py", "text.txt", "--epochs", 14, *sizes, folder=tmp_path)
+    for kind in ("masked words", "next sentence"):
+        found, baseline = map(
+            float, re.search(rf"{kind}: ([\d.]+) nats; .*? ([\d.]+)", printed).groups()
+        )
+        assert found < 0.8 * baseline, printed
+    model = keras.models.load_model(tmp_path / "runs/bert/bert.keras")
+    tokenizer = WordPieceTokenizer.load(tmp_path / "runs/bert/tokenizer.json")
+    inputs = tokenizer.arrays(["anna eats bread"], length=16)
+    assert model(inputs).shape == (1, 16, 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "No text file here"), ("\n", "holds no text"), ("a b\n" * 20, "too little text")],
+)
+def test_what_cannot_be_is_refused(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "text.txt").write_text(text)
+    error = run_script("train_bert.py", "text.txt", folder=tmp_path, expected=2)
+    assert error.startswith("train_bert.py: error: ") and message in error
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,29 @@
+"""train_vit.py as a user runs it."""
+
+import os
+import re
+
+import keras
+import numpy as np
+import pytest
+from run_script import run_script
+
+datasets = pytest.importorskip("sklearn.datasets")
+
+
+def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
+    printed = run_script("train_vit.py", "--epochs", 10, folder=tmp_path)
+    rights = re.findall(r"(\d+)x\1: ([\d.]+)% right, \d+ s", printed)
+    assert [side for side, _ in rights] == ["8", "16"]
+    assert all(float(right) > 30 for _, right in rights), printed
+    files = ["filters.png", "positions.png", "vit.keras", "vit_16x16.keras"]
+    assert sorted(os.listdir(tmp_path / "runs/digits")) == files
+    tuned = keras.models.load_model(tmp_path / "runs/digits/vit_16x16.keras")
+    assert tuned(np.zeros((1, 16, 16, 1))).shape == (1, 10)
+
+
+@pytest.mark.slow
+def test_a_whole_training_has_97_percent_of_the_digits_right(tmp_path):
+    printed = run_script("train_vit.py", folder=tmp_path)
+    small, large = re.findall(r"([\d.]+)% right", printed)
+    assert float(small) >= 97 and float(large) >= 97, printed

@@ -1,0 +1,195 @@
+"""The numbers of the models of Hugging Face `transformers`, with their weights."""
+
+import numpy as np
+import pytest
+from layer_contract import normal, numpy
+from safetensors.numpy import load_file
+
+from keras_transformer.data.wordpiece import WordPieceTokenizer
+from keras_transformer.models import (
+    AnsweringBert,
+    Bert,
+    EncoderClassifier,
+    PretrainingBert,
+    VisionTransformer,
+)
+from keras_transformer.pretrained import Checkpoint
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.parity
+
+BERT = {
+    "vocab_size": 40,
+    "hidden_size": 12,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 20,
+    "max_position_embeddings": 9,
+}
+DISTILBERT = {
+    "vocab_size": 40,
+    "dim": 12,
+    "n_layers": 2,
+    "n_heads": 3,
+    "hidden_dim": 20,
+    "max_position_embeddings": 9,
+}
+IDS = np.array([[2, 5, 6, 3, 7, 8, 3, 0], [2, 9, 3, 10, 3, 0, 0, 0]], "int32")
+SEGMENTS = np.array([[0, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 0, 0, 0]], "int32")
+WORDS = IDS != 0
+
+
+def published(name, folder, **changes):
+    """A tiny model of `transformers` with random weights, and its folder."""
+    distilled = name.startswith("DistilBert")
+    configs = transformers.DistilBertConfig if distilled else transformers.BertConfig
+    config = configs(**{**(DISTILBERT if distilled else BERT), **changes})
+    torch.manual_seed(0)
+    model = getattr(transformers, name)(config).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    model.tie_weights()
+    model.save_pretrained(folder)
+    return model
+
+
+def read(model, ids=IDS, segments=SEGMENTS):
+    inputs = {"input_ids": tensor(ids), "attention_mask": tensor(ids != 0)}
+    if "DistilBert" not in type(model).__name__:
+        inputs["token_type_ids"] = tensor(segments)
+    with torch.no_grad():
+        return model(**inputs)
+
+
+def tensor(x):
+    return torch.from_numpy(np.ascontiguousarray(x)).long()
+
+
+def assert_same(ours, theirs):
+    np.testing.assert_allclose(numpy(ours), theirs.numpy(), atol=1e-4, rtol=1e-4)
+
+
+def assert_same_words(ours, theirs):
+    """Whatever stands at padding."""
+    np.testing.assert_allclose(numpy(ours)[WORDS], theirs.numpy()[WORDS], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("changes", ({}, {"hidden_act": "relu", "layer_norm_eps": 0.1}))
+def test_bert(tmp_path, changes):
+    theirs = read(published("BertModel", tmp_path, **changes))
+    ours = Bert.from_pretrained(tmp_path)
+    hidden = ours((IDS, SEGMENTS))
+    assert_same_words(hidden, theirs.last_hidden_state)
+    assert_same(ours.pool(hidden), theirs.pooler_output)
+
+
+def test_bert_without_a_pooler(tmp_path):
+    """As models of other tasks are published."""
+    model = published("BertForMaskedLM", tmp_path)
+    ours = Bert.from_pretrained(tmp_path)
+    assert ours.pooler is None
+    assert_same_words(ours((IDS, SEGMENTS)), read(model.bert).last_hidden_state)
+
+
+def test_both_heads_of_pretraining(tmp_path):
+    theirs = read(published("BertForPreTraining", tmp_path))
+    ours = PretrainingBert.from_pretrained(tmp_path)
+    everywhere = np.tile(np.arange(8, dtype="int32"), (2, 1))
+    found = ours((IDS, SEGMENTS, everywhere))
+    assert_same_words(found["words"], theirs.prediction_logits)
+    assert_same(found["next"], theirs.seq_relationship_logits)
+    some = np.array([[1, 4], [3, 1]], "int32")
+    words = theirs.prediction_logits.numpy()[np.arange(2)[:, None], some]
+    found = numpy(ours((IDS, SEGMENTS, some))["words"])
+    np.testing.assert_allclose(found, words, atol=1e-4, rtol=1e-4)
+
+
+def test_distilbert(tmp_path):
+    theirs = read(published("DistilBertModel", tmp_path))
+    assert_same_words(Bert.from_pretrained(tmp_path)(IDS), theirs.last_hidden_state)
+
+
+@pytest.mark.parametrize("kind", ("Bert", "DistilBert"))
+def test_classification(tmp_path, kind):
+    theirs = read(published(f"{kind}ForSequenceClassification", tmp_path, num_labels=4))
+    inputs = IDS if kind == "DistilBert" else (IDS, SEGMENTS)
+    assert_same(EncoderClassifier.from_pretrained(tmp_path)(inputs), theirs.logits)
+
+
+@pytest.mark.parametrize("kind", ("Bert", "DistilBert"))
+def test_question_answering(tmp_path, kind):
+    theirs = read(published(f"{kind}ForQuestionAnswering", tmp_path))
+    inputs = IDS if kind == "DistilBert" else (IDS, SEGMENTS)
+    found = AnsweringBert.from_pretrained(tmp_path)(inputs)
+    assert_same_words(found["start"], theirs.start_logits)
+    assert_same_words(found["end"], theirs.end_logits)
+
+
+def test_tokens(tmp_path):
+    texts = ["The quick (brown) fox, it's [MASK]ed!", "Naïve  Übungen\tin tokenization", "語 a"]
+    vocabulary = WordPieceTokenizer.train(texts * 2, min_count=3)
+    theirs = transformers.BertTokenizer(
+        vocab={vocabulary.tokens([i])[0]: i for i in range(vocabulary.vocab_size)}
+    )
+    theirs.save_pretrained(tmp_path)
+    ours = WordPieceTokenizer.load(tmp_path / "tokenizer.json")
+    for first in texts:
+        for second in (*texts, None):
+            expected = theirs(first, second, split_special_tokens=True)
+            pair = [None if text is None else ours.encode(text).ids for text in (first, second)]
+            assert ours.join(*pair) == (expected["input_ids"], expected["token_type_ids"])
+    expected = theirs(texts[1], return_offsets_mapping=True, add_special_tokens=False)
+    assert ours.encode(texts[1]).offsets == expected["offset_mapping"]
+
+
+def test_vision_transformer(tmp_path):
+    config = transformers.ViTConfig(
+        image_size=8,
+        patch_size=2,
+        num_channels=3,
+        hidden_size=12,
+        num_hidden_layers=2,
+        num_attention_heads=3,
+        intermediate_size=20,
+        layer_norm_eps=1e-6,
+        num_labels=5,
+    )
+    torch.manual_seed(0)
+    theirs = transformers.ViTForImageClassification(config).eval()
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    theirs.save_pretrained(tmp_path)
+    images = normal(2, 8, 8, 3)
+    ours = VisionTransformer(8, 2, 5, h=3, d_k=4, d_v=4, d_model=12, d_ff_inner=20, n=2, rate=0.0)
+    ours.build(images.shape)
+    copy_vit(tmp_path, ours)
+    pixels = torch.from_numpy(images.transpose(0, 3, 1, 2).copy())
+    with torch.no_grad():
+        hidden = theirs(pixels, output_hidden_states=True).hidden_states[0]
+        assert_same(ours.embedding(images), hidden)
+        assert_same(ours.encode(images), theirs.vit(pixels).last_hidden_state)
+        assert_same(ours(images), theirs(pixels).logits)
+
+
+def copy_vit(folder, ours):
+    checkpoint = Checkpoint(folder, ("vit",))
+    for i, layer in enumerate(ours.encoder.layers):
+        attention, name = layer.self_attention, f"vit.encoder.layer.{i}"
+        for part in ("query", "key", "value"):
+            projection = getattr(attention, f"{part}_projection")
+            checkpoint.load(projection, f"{name}.attention.attention.{part}")
+        checkpoint.load(attention.output_projection, f"{name}.attention.output.dense")
+        checkpoint.load(layer.add_norm_1.normalization, f"{name}.layernorm_before")
+        checkpoint.load(layer.feed_forward.inner, f"{name}.intermediate.dense")
+        checkpoint.load(layer.feed_forward.outer, f"{name}.output.dense")
+        checkpoint.load(layer.add_norm_2.normalization, f"{name}.layernorm_after")
+    checkpoint.load(ours.encoder.final_norm, "vit.layernorm")
+    checkpoint.load(ours.classifier, "classifier")
+    checkpoint.finish(ignored=("vit.embeddings.",))
+    weights = load_file(folder / "model.safetensors")
+    embedding, name = ours.embedding, "vit.embeddings.patch_embeddings.projection"
+    embedding.class_token.assign(weights["vit.embeddings.cls_token"][0])
+    embedding.positions.assign(weights["vit.embeddings.position_embeddings"][0])
+    kernel = weights[f"{name}.weight"].transpose(2, 3, 1, 0)
+    embedding.projection.set_weights([kernel, weights[f"{name}.bias"]])

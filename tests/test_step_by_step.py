@@ -1,0 +1,124 @@
+import keras
+import numpy as np
+from keras import ops
+from layer_contract import normal, numpy
+
+from keras_transformer.layers import DotProductAttention, MultiHeadAttention
+from keras_transformer.step_by_step import (
+    general_attention,
+    general_attention_of_one,
+    multi_head_self_attention,
+    plain_self_attention,
+    self_attention,
+    simple_rnn,
+)
+
+SENTENCE = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
+WORDS = normal(len(SENTENCE), 16)  # vectors as an embedding has them before it has learned
+
+
+def check_rows_sum_to_one(weights):
+    assert (numpy(weights) > 0).all()
+    np.testing.assert_allclose(numpy(weights).sum(axis=-1), 1, atol=1e-5)
+
+
+class TestGeneralAttention:
+    def test_the_published_numbers(self):
+        words = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
+        random = np.random.RandomState(42)
+        projections = [random.randint(3, size=(3, 3)) for _ in range(3)]
+        published = [
+            [0.98522025, 1.74174051, 0.75652026],
+            [0.90965265, 1.40965265, 0.5],
+            [0.99851226, 1.75849334, 0.75998108],
+            [0.99560386, 1.90407309, 0.90846923],
+        ]
+        output, weights = general_attention(*[(words @ w).astype("float32") for w in projections])
+        np.testing.assert_allclose(numpy(output), published, atol=1e-6)
+        check_rows_sum_to_one(weights)
+
+    def test_loops_equal_matrices(self):
+        queries, keys, values = normal(5, 4), normal(7, 4, seed=1), normal(7, 6, seed=2)
+        outputs, weights = general_attention(queries, keys, values)
+        for t, query in enumerate(queries):
+            output, row = general_attention_of_one(query, keys, values)
+            np.testing.assert_allclose(numpy(output), numpy(outputs)[t], atol=1e-5)
+            np.testing.assert_allclose(numpy(row), numpy(weights)[t], atol=1e-6)
+
+    def test_it_is_what_the_layer_computes(self):
+        queries, keys, values = normal(5, 4), normal(7, 4, seed=1), normal(7, 6, seed=2)
+        expected = numpy(DotProductAttention()(queries[None], keys[None], values[None]))[0]
+        np.testing.assert_allclose(
+            numpy(general_attention(queries, keys, values)[0]), expected, atol=1e-6
+        )
+
+
+class TestSelfAttention:
+    def test_without_parameters_a_word_attends_to_those_like_it(self):
+        x = WORDS / np.linalg.norm(WORDS, axis=1, keepdims=True)
+        output, weights = plain_self_attention(x)
+        assert output.shape == x.shape
+        check_rows_sum_to_one(weights)
+        assert (numpy(weights).argmax(axis=1) == np.arange(8)).all()
+        np.testing.assert_allclose(numpy(weights) @ x, numpy(output), atol=1e-6)
+        odds = np.exp([[sum(a * b) for b in x] for a in x])  # word by word
+        np.testing.assert_allclose(numpy(weights), odds / odds.sum(1, keepdims=True), rtol=1e-4)
+
+    def test_without_parameters_identity_projections_differ_by_the_division_alone(self):
+        x, one = WORDS, np.eye(16, dtype="float32")
+        weights = numpy(self_attention(2 * x, one, one, one)[1])  # 2 · 2 / √16 = 1
+        np.testing.assert_allclose(weights, numpy(plain_self_attention(x)[1]), atol=1e-5)
+
+    def test_with_projections_loops_equal_matrices(self):
+        projections = [normal(16, 5, seed=i) / 4 for i in (1, 2, 3)]
+        outputs, weights = self_attention(WORDS, *projections)
+        assert (outputs.shape, weights.shape) == ((8, 5), (8, 8))
+        check_rows_sum_to_one(weights)
+        queries, keys, values = (WORDS @ projection for projection in projections)
+        for t, query in enumerate(queries):
+            output, _ = general_attention_of_one(query, keys, values)
+            np.testing.assert_allclose(numpy(output), numpy(outputs)[t], atol=1e-4)
+
+    def test_the_order_of_the_words_is_not_seen(self):
+        projections, order = [normal(16, 5, seed=i) for i in (1, 2, 3)], [3, 1, 0, 2, 7, 6, 5, 4]
+        output = numpy(self_attention(WORDS, *projections)[0])
+        turned = numpy(self_attention(WORDS[order], *projections)[0])
+        np.testing.assert_allclose(turned, output[order], atol=1e-5)
+
+    def test_eight_heads_are_the_layer_with_its_weights(self):
+        layer = MultiHeadAttention(h=8, d_k=2, d_v=2, d_model=16)
+        x = WORDS[None]
+        expected = numpy(layer(x, x, x))[0]
+        parts = ("query_projection", "key_projection", "value_projection", "output_projection")
+        *projections, w_o = (getattr(layer, part).get_weights()[0] for part in parts)
+        heads = list(zip(*(np.split(w, 8, axis=1) for w in projections), strict=True))
+        output, weights = multi_head_self_attention(WORDS, heads, w_o)
+        assert weights.shape == (8, 8, 8)
+        check_rows_sum_to_one(weights)
+        np.testing.assert_allclose(numpy(output), expected, atol=1e-5)
+
+
+class TestSimpleRNN:
+    def test_hand_sized_numbers(self):
+        """x = 1, 2, 3, W_x = [1 2], W_h = [[1 0] [1 2]], b = [0 1]; o = [1 -1]·h + ½.
+
+        h₁ = [1 3], h₂ = [2 4] + [1+3 6] + [0 1] = [6 11], h₃ = [3 6] + [6+11 22] + [0 1] = [20 29].
+        """
+        x, kernel = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0, 2.0]])
+        recurrent_kernel, bias = np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([0.0, 1.0])
+        states = simple_rnn(x, kernel, recurrent_kernel, bias)
+        np.testing.assert_allclose(numpy(states), [[1, 3], [6, 11], [20, 29]])
+
+        recurrent = keras.layers.SimpleRNN(2, activation="linear")
+        dense = keras.layers.Dense(1)
+        model = keras.Sequential([keras.Input((3, 1)), recurrent, dense])
+        recurrent.set_weights([kernel, recurrent_kernel, bias])
+        dense.set_weights([np.array([[1.0], [-1.0]]), np.array([0.5])])
+        np.testing.assert_allclose(numpy(model(x[None])), [[20 - 29 + 0.5]])
+
+    def test_it_is_what_the_layer_computes(self):
+        layer = keras.layers.SimpleRNN(4, return_sequences=True)
+        x = normal(6, 3)
+        expected = numpy(layer(x[None]))[0]
+        states = simple_rnn(x, *layer.get_weights(), activation=ops.tanh)
+        np.testing.assert_allclose(numpy(states), expected, atol=1e-5)

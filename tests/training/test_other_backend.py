@@ -1,0 +1,40 @@
+"""A run begun on the other backend goes on here along the curve of one that stayed there."""
+
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from tiny import make_batches, make_dataset, make_trainer
+
+OTHER = {"tensorflow": "jax", "jax": "tensorflow"}
+EPOCHS = 5
+BEGIN = f"""
+import sys
+from tiny import make_batches, make_dataset, make_trainer
+dataset = make_dataset()
+for folder, epochs in zip(sys.argv[1:], ({EPOCHS}, 2)):
+    make_trainer(dataset, folder, rate=0.0).train(*make_batches(dataset), epochs)
+"""
+
+
+def test_a_run_goes_on_along_the_same_curve(tmp_path):
+    backend = OTHER[keras.config.backend()]
+    tests = os.path.dirname(os.path.dirname(__file__))
+    environment = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": tests}
+    stayed, moved = tmp_path / "stayed", tmp_path / "moved"
+    command = [sys.executable, "-c", BEGIN, str(stayed), str(moved)]
+    begun = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if f"No module named '{backend}'" in begun.stderr:
+        pytest.skip(f"needs {backend}")
+    assert begun.returncode == 0, begun.stderr
+    dataset = make_dataset()
+    trainer = make_trainer(dataset, moved, rate=0.0)
+    history, _ = trainer.train(*make_batches(dataset), EPOCHS)
+    expected = make_trainer(dataset, stayed).run.read_history()
+    for name in ("validation_loss", "loss"):
+        ours, theirs = ([row[name] for row in rows] for rows in (history, expected))
+        assert len(ours) == EPOCHS and ours[-1] < ours[0]
+        np.testing.assert_allclose(ours, theirs, atol=1e-4)

@@ -1,0 +1,155 @@
+"""What the trainer promises with all that an optimizer can do besides."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from tiny import At, make_dataset
+
+from keras_transformer import RunConfig, Trainer
+from keras_transformer.backend import backend_module
+from keras_transformer.run_folder import make_model
+from keras_transformer.training.checkpoints import Checkpoints
+from keras_transformer.training.run import make_optimizer
+
+EPOCHS = 3
+CONFIG = RunConfig(d_model=32, h=2, d_ff=64, n=1, warmup_steps=20, learning_rate_scale=0.3)
+OPTIONS = {
+    "float16": {"dtype": "mixed_float16"},
+    "all": {"dtype": "mixed_float16", "ema": 0.9, "accumulation": 3, "clip_norm": 1.0},
+}
+# It overflows: the first steps change nothing but the scale.
+LARGE_SCALE = 2.0**30
+
+
+def make_trainer(dataset, folder, scale=None, **options):
+    config = dataclasses.replace(CONFIG, **options)
+    keras.utils.set_random_seed(7)
+    dtype = config.dtype if "dtype" in options else "float32"
+    model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
+    trainer = Trainer(model, make_optimizer(config, dtype), folder, label_smoothing=0.1)
+    if scale:
+        trainer.optimizer.dynamic_scale.assign(scale)
+    return trainer
+
+
+def make_batches(dataset, accumulation=1, **options):
+    batches = dataset.batches(dataset.train, 16, seed=3, multiple=accumulation)
+    return batches, dataset.batches(dataset.validation, 16)
+
+
+def make_step(trainer):
+    return backend_module().TrainingStep(trainer.model, trainer.optimizer, label_smoothing=0.1)
+
+
+def values(trainer):
+    variables = [*trainer.model.variables, *trainer.optimizer.variables]
+    return {variable.path: ops.convert_to_numpy(variable) for variable in variables}
+
+
+def assert_same(trainer, history, whole):
+    columns = ("loss", "validation_loss", "validation_accuracy")
+    ours, theirs = ([[row[x] for x in columns] for row in rows] for rows in (history, whole[1]))
+    assert ours == theirs
+    for path, value in values(trainer).items():
+        np.testing.assert_array_equal(value, values(whole[0])[path], err_msg=path)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def deterministic():
+    backend_module().make_deterministic()
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset()
+
+
+@pytest.fixture(scope="module", params=OPTIONS)
+def options(request):
+    return OPTIONS[request.param]
+
+
+@pytest.fixture(scope="module")
+def whole(dataset, options, tmp_path_factory):
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("whole"), LARGE_SCALE, **options)
+    history, _ = trainer.train(*make_batches(dataset, **options), EPOCHS)
+    return trainer, history
+
+
+def test_float16_trains_and_finds_its_scale(whole):
+    trainer, history = whole
+    assert history[-1]["validation_loss"] < history[0]["validation_loss"]
+    assert all(np.isfinite(value).all() for value in values(trainer).values())
+    scale = float(trainer.optimizer.dynamic_scale)
+    assert 1 < scale < LARGE_SCALE and np.log2(scale) % 1 == 0
+
+
+def test_ctrl_c_in_the_middle_of_an_update_is_as_if_never_stopped(
+    dataset, options, whole, tmp_path
+):
+    batches, validation = make_batches(dataset, **options)
+    stop = At(batches, 1, 3, lambda: signal.raise_signal(signal.SIGINT))
+    trainer = make_trainer(dataset, tmp_path, LARGE_SCALE, **options)
+    history, interrupted = trainer.train(stop, validation, EPOCHS)
+    assert interrupted and len(history) == 1
+    resumed = make_trainer(dataset, tmp_path, **options)
+    assert float(resumed.optimizer.dynamic_scale) != float(trainer.optimizer.dynamic_scale)
+    history, _ = resumed.train(batches, validation, EPOCHS)
+    assert_same(resumed, history, whole)
+
+
+KILLED = """
+import os, signal, sys
+import test_trainer_options as t
+t.backend_module().make_deterministic()
+dataset, options = t.make_dataset(), t.OPTIONS["all"]
+batches, validation = t.make_batches(dataset, **options)
+stop = t.At(batches, 1, 4, lambda: os.kill(os.getpid(), signal.SIGKILL))
+t.make_trainer(dataset, sys.argv[1], t.LARGE_SCALE, **options).train(stop, validation, t.EPOCHS)
+"""
+
+
+@pytest.mark.parametrize("options", ["all"], indirect=True)
+def test_a_kill_in_the_middle_of_an_update_is_as_if_never_stopped(
+    dataset, options, whole, tmp_path
+):
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([here, os.path.dirname(here)])
+    environment = {**os.environ, "KERAS_BACKEND": keras.config.backend(), "PYTHONPATH": path}
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    killed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = make_trainer(dataset, tmp_path, **options)
+    history, _ = resumed.train(*make_batches(dataset, **options), EPOCHS)
+    assert_same(resumed, history, whole)
+
+
+def test_the_moving_average_is_what_is_validated_and_saved(dataset, tmp_path):
+    batches, validation = make_batches(dataset)
+    trainer = make_trainer(dataset, tmp_path / "by hand", ema=0.9)
+    step = make_step(trainer)
+    average = None
+    for i in range(len(batches)):
+        list(step.train([batches[i]]))
+        weights = trainer.model.get_weights()
+        average = average or weights  # the first time
+        average = [0.9 * a + 0.1 * w for a, w in zip(average, weights, strict=True)]
+    trainer = make_trainer(dataset, tmp_path, ema=0.9)
+    history, _ = trainer.train(batches, validation, 1)
+    for a, b in zip(trainer.model.get_weights(), average, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    assert max(np.abs(a - b).max() for a, b in zip(average, weights, strict=True)) > 1e-3
+    totals = np.sum([np.array(x) for x in make_step(trainer).evaluate(validation)], axis=0)
+    assert history[0]["validation_loss"] == pytest.approx(totals[0] / totals[2], abs=1e-6)
+    # Whoever goes on goes on from the weights themselves.
+    resumed = make_trainer(dataset, tmp_path, ema=0.9)
+    Checkpoints(resumed.run.checkpoints, resumed.model, resumed.optimizer).restore()
+    for a, b in zip(resumed.model.get_weights(), weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)

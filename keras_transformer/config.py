@@ -123,6 +123,12 @@ class RunConfig:
                 "`d_model` must be divisible by the number of heads. "
                 f"Received: d_model={self.d_model}, h={self.h}"
             )
+        if self.accumulation > 1 and self.dtype == "mixed_float16":
+            raise ValueError(
+                "Keras does not count a batch whose float16 gradients overflow, so that batches "
+                "would be added up wrongly: set accumulation=1 or dtype=mixed_bfloat16. Received: "
+                f"accumulation={self.accumulation}, dtype=mixed_float16"
+            )
         self._check_data()
 
     def _check_data(self):

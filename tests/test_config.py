@@ -160,6 +160,11 @@ def test_refuses_impossible_values(name, value):
         RunConfig.from_json(changed_json(**{name: value}))
 
 
+def test_float16_is_not_accumulated():
+    with pytest.raises(ValueError, match=r"Received: accumulation=2, dtype=mixed_float16$"):
+        RunConfig(dtype="mixed_float16", accumulation=2)
+
+
 def test_streaming_needs_what_cannot_be_split_off():
     needed = {"stream": True, "tokenizer": "bpe", "validation": "v.tsv", "test": "t.tsv"}
     assert RunConfig(**needed).stream

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # What the backend matters to; the rest computes nothing.
-JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts
+JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_reading.py tests/test_pretrained.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 

@@ -16,11 +16,11 @@ def dataset():
 
 
 def make_batches(dataset, batch_size, multiple=1):
-    # Of one length, or the large batches would hold other pairs than the small ones.
+    # Of one bucket, or the large batches would hold other pairs than the small ones.
     source, target = dataset.source_tokenizer, dataset.target_tokenizer
-    examples = [(encode_source(source, x), encode_target(target, y)) for x, y in dataset.train[:72]]
+    examples = [(encode_source(source, x), encode_target(target, y)) for x, y in dataset.train]
+    kept = [example for example in examples if len(example[0]) <= 4][:72]
     sizes = (source.vocab_size, target.vocab_size)
-    kept = [e for e in examples if len(e[0]) > 4]
     return LengthBuckets(kept, batch_size, *sizes, multiple=multiple)
 
 

@@ -17,8 +17,11 @@ test: .venv/installed ## the suite, on both backends at once
 test-tensorflow: .venv/installed
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity and not slow"
 
+# A process each, for JAX keeps what it compiles, and there is a limit to how much a process can hold.
 test-jax: .venv/installed
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow" $(JAX_TESTS)
+	for tests in $(JAX_TESTS); do \
+		KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow" $$tests || exit 1; \
+	done
 
 test-slow: .venv/installed ## what takes minutes: runs that are killed, processes that are lost
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow

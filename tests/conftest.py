@@ -24,6 +24,16 @@ def seed():
     np.random.seed(0)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def free_compiled_programs():
+    """Lets go of what JAX has compiled for a module: a process has room for so many programs."""
+    yield
+    if os.environ.get("KERAS_BACKEND") == "jax":
+        import jax
+
+        jax.clear_caches()
+
+
 @pytest.fixture(scope="session")
 def other_process():
     """One for all tests, for it takes seconds to start."""

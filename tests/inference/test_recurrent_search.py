@@ -24,7 +24,7 @@ def trained(request):
     model = RecurrentTranslator(*sizes, 32, 32, rate=0.0, attention=request.param)
     model.build(((None, None), (None, None)))
     with tempfile.TemporaryDirectory() as folder:
-        Trainer(model, keras.optimizers.Adam(0.01), folder).train(*make_batches(dataset), 12)
+        Trainer(model, keras.optimizers.Adam(0.01), folder).train(*make_batches(dataset), 20)
     translate = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
     return dataset, model, translate
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from run_script import run_script
 
@@ -15,14 +16,18 @@ def sunspots():
 
 
 def test_sunspots_are_foretold_as_well_as_published(tmp_path):
-    output = run_script("forecast.py", "--csv", sunspots(), folder=tmp_path)
-    parameters, training, test = output.splitlines()
-    assert parameters == "19 parameters"
-    assert training.startswith("training: 187 windows, ")
-    assert test.startswith("test: 46 windows, ")
-    errors = [float(x) for x in re.findall(r"RMSE ([\d.]+)", output)]
-    assert errors[0] <= 0.058
-    assert errors[1] <= 0.077
+    """By the median of three runs: what one run finds depends on its first weights."""
+    errors = []
+    for seed in range(3):
+        output = run_script("forecast.py", "--csv", sunspots(), "--seed", seed, folder=tmp_path)
+        parameters, training, test = output.splitlines()
+        assert parameters == "19 parameters"
+        assert training.startswith("training: 187 windows, ")
+        assert test.startswith("test: 46 windows, ")
+        errors.append([float(x) for x in re.findall(r"RMSE ([\d.]+)", output)])
+    training, test = np.median(errors, axis=0)
+    assert training <= 0.058
+    assert test <= 0.077
 
 
 def test_fibonacci_numbers_are_made_and_foretold(tmp_path):

@@ -32,3 +32,10 @@ def check_even(**sizes):
                 f"`{name}` must be even: the positions' sines and cosines come in pairs. "
                 f"Received: {name}={size!r}"
             )
+
+
+def check_choice(choices, **arguments):
+    """Raises a ValueError that names the first argument that is none of the choices."""
+    for name, value in arguments.items():
+        if value not in choices:
+            raise ValueError(f"`{name}` must be one of {choices}. Received: {name}={value!r}")

@@ -45,10 +45,3 @@ class RecurrentAttention(keras.layers.Layer):
 
     def compute_output_shape(self, queries_shape, values_shape):
         return (*queries_shape[:-1], values_shape[-1])
-
-
-def check_choice(choices, **arguments):
-    """Raises a ValueError that names the first argument that is none of the choices."""
-    for name, value in arguments.items():
-        if value not in choices:
-            raise ValueError(f"`{name}` must be one of {choices}. Received: {name}={value!r}")

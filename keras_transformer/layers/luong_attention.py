@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_sizes
-from keras_transformer.layers._recurrent_attention import RecurrentAttention, check_choice
+from keras_transformer.checks import check_choice, check_sizes
+from keras_transformer.layers._recurrent_attention import RecurrentAttention
 from keras_transformer.layers.additive_attention import AdditiveAttention
 from keras_transformer.layers.dot_product_attention import masked_softmax
 from keras_transformer.masks import combine_masks

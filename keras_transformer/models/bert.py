@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_sizes
+from keras_transformer.checks import check_choice, check_sizes
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
@@ -68,8 +68,7 @@ class Bert(keras.Model):
     ):
         super().__init__(**kwargs)
         check_sizes(d_model=d_model, d_ff_inner=d_ff_inner)
-        if pooler not in POOLERS:
-            raise ValueError(f"`pooler` must be one of {POOLERS}. Received: pooler={pooler!r}")
+        check_choice(POOLERS, pooler=pooler)
         self.vocab_size = vocab_size
         self.seq_length = seq_length
         self.h = h

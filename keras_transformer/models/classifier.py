@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer.checks import check_choice, check_rate, check_sizes
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
 from keras_transformer.pretrained import read_bert
@@ -40,8 +40,7 @@ class EncoderClassifier(ModelWithHead):
         super().__init__(body, **kwargs)
         check_sizes(num_labels=num_labels)
         check_rate(rate=rate)
-        if pooling not in POOLINGS:
-            raise ValueError(f"`pooling` must be one of {POOLINGS}. Received: pooling={pooling!r}")
+        check_choice(POOLINGS, pooling=pooling)
         self.num_labels = num_labels
         self.pooling = pooling
         self.rate = rate

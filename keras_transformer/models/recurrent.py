@@ -3,8 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_rate, check_sizes
-from keras_transformer.layers._recurrent_attention import check_choice
+from keras_transformer.checks import check_choice, check_rate, check_sizes
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.luong_decoder import LuongDecoder
 from keras_transformer.layers.record_attention import record_attention

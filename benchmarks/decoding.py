@@ -9,7 +9,7 @@ import argparse
 from timing import named, processor_name, time_turns, use_cores
 
 ROUNDS = {"small": 15, "large": 6}
-TURN_SECONDS = 0.07
+TURN_SECONDS = 0.3
 REFERENCE = "CTranslate2 float32"
 BEAM_CELL = ("small", 32)
 

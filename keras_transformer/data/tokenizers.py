@@ -289,6 +289,8 @@ def _normalizer(sentences):
     steps = [
         normalizers.NFC(),
         normalizers.Replace(_SPACE, "_"),
+        # Before anything is dropped: some spaces are no ASCII.
+        normalizers.Replace(Regex(r"\s+"), " "),
     ]
     if not any("’" in x for x in sentences):  # as phones write it
         steps.append(normalizers.Replace("’", "'"))
@@ -298,7 +300,7 @@ def _normalizer(sentences):
         steps += [normalizers.NFD(), normalizers.Replace(Regex(r"[^\x00-\x7F]"), "")]
     if all(all(c.isalnum() or c.isspace() for c in x) for x in sentences):
         steps.append(normalizers.Replace(Regex(r"[^\w\s]|_"), ""))
-    # Spaces last: what was dropped may have stood between two.
+    # Spaces once more: what was dropped may have stood between two.
     steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
     return normalizers.Sequence(steps)
 

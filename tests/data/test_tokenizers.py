@@ -268,3 +268,9 @@ def test_refuses_a_tokenizer_of_another_kind(tokenizer, tmp_path, part):
     path.write_text(json.dumps(values), encoding="utf-8")
     with pytest.raises(ValueError, match="Received: "):
         WordTokenizer.load(path)
+
+
+def test_a_space_that_is_no_ascii_separates_words_of_an_ascii_vocabulary():
+    tokenizer = WordTokenizer.train(["we go home"])
+    for space in ("\u00a0", "\u2009", "\u3000", "\u2028"):
+        assert tokenizer.normalize(f"we{space}go {space} home{space}") == "we go home"

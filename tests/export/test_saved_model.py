@@ -209,7 +209,7 @@ def changed(path, value):
         (["normalizer"], {"type": "NFKC"}, '{"type": "NFKC"}'),
         (["normalizer"], None, "{}"),
         (["normalizer", "normalizers", 3], {"type": "StripAccents"}, "StripAccents"),
-        (["normalizer", "normalizers", 5, "pattern"], {"Regex": r"\d"}, r"\\d"),
+        (["normalizer", "normalizers", 6, "pattern"], {"Regex": r"\d"}, r"\\d"),
         (["pre_tokenizer"], {"type": "Whitespace"}, '{"pre_tokenizer": {"type": "Whitespace"}}'),
         (["pre_tokenizer", "pretokenizers", 0, "prepend_scheme"], "never", "never"),
         (["decoder"], {"type": "Fuse"}, '{"decoder": {"type": "Fuse"}}'),

@@ -2,11 +2,11 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # What the backend matters to; the rest computes nothing.
-JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_reading.py tests/test_pretrained.py
+JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: train test test-tensorflow test-jax test-slow parity check format bench clean
+.PHONY: train test test-tensorflow test-jax test-slow parity check format bench notebooks clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -43,6 +43,9 @@ bench: .venv/bench ## one table row per system and question; an hour
 		$(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
 
+notebooks: .venv/notebooks ## builds and executes all of them; ARGS="01_attention" only some
+	$(BIN)/python notebooks/build.py $(ARGS)
+
 clean: ## runs/ is yours and stays
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -52,6 +55,6 @@ clean: ## runs/ is yours and stays
 	$(INSTALL) ".[test]"
 	touch $@
 
-.venv/parity .venv/bench: .venv/%: .venv/installed
+.venv/parity .venv/bench .venv/notebooks: .venv/%: .venv/installed
 	$(INSTALL) ".[test,$*]"
 	touch $@

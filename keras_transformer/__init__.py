@@ -3,12 +3,15 @@
 from keras_transformer.config import RunConfig
 from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
 from keras_transformer.data.images import AugmentedImages
+from keras_transformer.data.marian_tokenizer import MarianTokenizer
+from keras_transformer.data.next_words import next_words, ngram_prefixes
 from keras_transformer.data.pairs import read_pairs, write_pairs
 from keras_transformer.data.pretraining import PretrainingPairs, read_documents
 from keras_transformer.data.questions import answer_examples
 from keras_transformer.data.tokenizers import WordTokenizer
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 from keras_transformer.evaluation import score
+from keras_transformer.inference.generate import Generate
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.translate import Hypothesis, Translate
 from keras_transformer.layers import (
@@ -38,8 +41,10 @@ from keras_transformer.models import (
     Bert,
     EncoderClassifier,
     Forecaster,
+    LSTMLanguageModel,
     PretrainingBert,
     RecurrentTranslator,
+    TransformerLanguageModel,
     TransformerModel,
     VisionTransformer,
 )
@@ -47,7 +52,7 @@ from keras_transformer.plotting import plot_attention, plot_losses
 from keras_transformer.reading import FindAnswer, Summarize
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.losses import MaskedCrossEntropy
-from keras_transformer.training.metrics import MaskedAccuracy
+from keras_transformer.training.metrics import MaskedAccuracy, Perplexity
 from keras_transformer.training.run import evaluate_run, train_run
 from keras_transformer.training.schedules import WarmupSchedule
 from keras_transformer.training.trainer import Trainer
@@ -68,13 +73,17 @@ __all__ = [
     "FeedForward",
     "FindAnswer",
     "Forecaster",
+    "Generate",
     "Hypothesis",
+    "LSTMLanguageModel",
     "LuongAttention",
     "LuongDecoder",
+    "MarianTokenizer",
     "MaskedAccuracy",
     "MaskedCrossEntropy",
     "MultiHeadAttention",
     "PatchEmbedding",
+    "Perplexity",
     "PositionEmbeddingFixedWeights",
     "PositionEmbeddingLayer",
     "PrepareDataset",
@@ -89,6 +98,7 @@ __all__ = [
     "SequenceAttention",
     "Summarize",
     "Trainer",
+    "TransformerLanguageModel",
     "TransformerModel",
     "Translate",
     "VisionTransformer",
@@ -99,6 +109,8 @@ __all__ = [
     "causal_mask",
     "combine_masks",
     "evaluate_run",
+    "next_words",
+    "ngram_prefixes",
     "padding_mask",
     "plot_attention",
     "plot_losses",

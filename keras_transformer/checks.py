@@ -39,3 +39,11 @@ def check_choice(choices, **arguments):
     for name, value in arguments.items():
         if value not in choices:
             raise ValueError(f"`{name}` must be one of {choices}. Received: {name}={value!r}")
+
+
+def check_vectors(shape, d_model):
+    """Raises a ValueError if vectors of this shape, (..., D), are not of the size `d_model`."""
+    if shape[-1] != d_model:
+        raise ValueError(
+            f"The vectors must have the size `d_model`={d_model}. Received: {shape[-1]}"
+        )

@@ -43,6 +43,15 @@ class Checkpoint:
 
     def _file(self, name):
         path = self.folder / name
+        pickled = self.folder / "pytorch_model.bin"
+        if name == "model.safetensors" and not path.is_file() and pickled.is_file():
+            kind = (self.config.get("architectures") or ["AutoModel"])[0]
+            raise FileNotFoundError(
+                f"The weights are in {pickled.name} alone, and to read such a file can run any "
+                "code. Have `transformers` convert it: "
+                f"{kind}.from_pretrained(folder).save_pretrained(folder) writes {name}. "
+                f"Received: {self.folder}"
+            )
         if not path.is_file():
             raise FileNotFoundError(
                 f"A published model is a folder with config.json and model.safetensors. "
@@ -107,16 +116,24 @@ class Checkpoint:
 
     def load_variable(self, variable, name, turned=False):
         """Copies one weight, likewise; `turned` if its axes are in the other order."""
+        shape = tuple(variable.shape)
+        array = self.take(name, shape[::-1] if turned else shape)
+        if array is not None:
+            variable.assign(array.T if turned else array)
+
+    def take(self, name, shape):
+        """One weight, float32, to be used now; None if there is none of this name and shape.
+
+        What does not fit is remembered until `finish`.
+        """
         if name not in self._weights:
             self._complaints.append(f"{name} is missing")
-            return
+            return None
         array = self._weights.pop(name)
-        array = array.T if turned else array
-        if array.shape != tuple(variable.shape):
-            shapes = f"{array.shape} instead of {tuple(variable.shape)}"
-            self._complaints.append(f"{name} has the shape {shapes}")
-        else:
-            variable.assign(array.astype("float32"))
+        if array.shape != shape:
+            self._complaints.append(f"{name} has the shape {array.shape} instead of {shape}")
+            return None
+        return array.astype("float32")
 
     def finish(self, ignored=()):
         """Complains about every weight that was missing, did not fit or is left over.

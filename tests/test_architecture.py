@@ -28,7 +28,7 @@ ALLOWED = {
     "data": set(),
     "run_folder": {"models", "data"},
     "training": {"models", "layers", "data", "run_folder", "inference", "evaluation", "plotting"},
-    "inference": {"data", "layers", "run_folder"},
+    "inference": {"data", "layers", "pretrained_marian", "run_folder"},
     "export": {"data", "inference", "layers", "models", "run_folder"},
     "evaluation": set(),
     "plotting": set(),

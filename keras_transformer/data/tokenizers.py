@@ -55,12 +55,7 @@ class Tokenizer:
             FileNotFoundError: if there is no such file.
             ValueError: if the file is no tokenizer of these kinds.
         """
-        if not os.path.exists(path):
-            raise FileNotFoundError(f"There is no tokenizer file at {path}.")
-        try:
-            tokenizer = tokenizers.Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exceptions
-            raise ValueError(f"{path} is not a tokenizer file: {error}. Received: {path}") from None
+        tokenizer = read_tokenizer_file(path)
         kind = _KINDS.get(type(tokenizer.model))
         if kind is None:
             raise ValueError(f"{path} must hold words or BPE subwords. Received: {tokenizer.model}")
@@ -263,6 +258,21 @@ class SubwordTokenizer(Tokenizer):
 
 
 _KINDS = {models.WordLevel: WordTokenizer, models.BPE: SubwordTokenizer}
+
+
+def read_tokenizer_file(path):
+    """The `tokenizers.Tokenizer` of a JSON file, of whatever kind.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if the file is no tokenizer.
+    """
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no tokenizer file at {path}.")
+    try:
+        return tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare Exceptions
+        raise ValueError(f"{path} is not a tokenizer file: {error}. Received: {path}") from None
 
 
 def encode_source(tokenizer, sentence):

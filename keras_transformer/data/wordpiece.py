@@ -1,6 +1,5 @@
 """Parts of words as ids, as BERT reads them."""
 
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +7,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from keras_transformer.data.batches import pad_ids
+from keras_transformer.data.tokenizers import read_tokenizer_file
 from keras_transformer.files import replacing
 from keras_transformer.special_tokens import PADDING_ID
 
@@ -99,12 +99,7 @@ class WordPieceTokenizer:
             FileNotFoundError: if there is no such file.
             ValueError: if the file is no tokenizer of this kind.
         """
-        if not os.path.exists(path):
-            raise FileNotFoundError(f"There is no tokenizer file at {path}.")
-        try:
-            tokenizer = tokenizers.Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exceptions
-            raise ValueError(f"{path} is not a tokenizer file: {error}. Received: {path}") from None
+        tokenizer = read_tokenizer_file(path)
         if not isinstance(tokenizer.model, models.WordPiece):
             kind = type(tokenizer.model).__name__
             raise ValueError(f"{path} must hold a WordPiece vocabulary. Received: {kind}")

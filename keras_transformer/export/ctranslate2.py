@@ -8,7 +8,7 @@ import tokenizers
 from keras import ops
 
 from keras_transformer.config import MAX_SOURCE_TOKENS
-from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer
 from keras_transformer.files import check_overwriting, replacing
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.sentences import check_length, check_texts
@@ -65,6 +65,7 @@ def export_ctranslate2(
     References:
         https://opennmt.net/CTranslate2/python/ctranslate2.specs.TransformerSpec.html
     """
+    _check_tokenizers(source_tokenizer, target_tokenizer)
     _check_model(model, (source_tokenizer.vocab_size, target_tokenizer.vocab_size))
     if quantization not in QUANTIZATIONS:
         raise ValueError(
@@ -147,6 +148,16 @@ class CTranslate2Translate:
             for (i, _), result in zip(members, results, strict=True):
                 translations[i] = self._target_tokenizer.join(result.hypotheses[0])
         return translations
+
+
+def _check_tokenizers(*both):
+    for tokenizer in both:
+        if not isinstance(tokenizer, Tokenizer):
+            raise ValueError(
+                "The folder holds tokenizers as the JSON of `tokenizers`. For a published model "
+                "use CTranslate2's own ct2-transformers-converter. "
+                f"Received: {type(tokenizer).__name__}"
+            )
 
 
 def _check_model(model, vocab_sizes):
@@ -232,6 +243,8 @@ def _fill_projection(spec, model):
     if model.tie_output:
         spec.weight = _array(model.target_embedding.words.embeddings)
         spec.bias = np.zeros(model.dec_vocab_size, "float32")
+        if model.output_bias:
+            spec.bias = _array(model.bias)
     else:
         _fill_linear(spec, model.projection)
     spec.bias[_NEVER] = _NEVER_BIAS

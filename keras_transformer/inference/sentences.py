@@ -1,6 +1,9 @@
-"""What every translator asks of the sentences that it is given."""
+"""What every search asks of the sentences that it is given, and makes of what it has found."""
+
+import numpy as np
 
 from keras_transformer.config import MAX_SOURCE_TOKENS
+from keras_transformer.special_tokens import END_ID
 
 
 def check_texts(texts, what, number=None):
@@ -32,3 +35,35 @@ def check_length(number, tokens):
             f"Sentence {number} is too long: split it into sentences of at most "
             f"{MAX_SOURCE_TOKENS} tokens. Received: {tokens:,} tokens"
         )
+
+
+def draw_randoms(sources, length, options):
+    """What the samples of each sentence are drawn with.
+
+    They depend on the seed and the sentence alone, not on its place nor on the backend.
+
+    Args:
+        sources: a list of ids for each sentence.
+        length: L, the greatest number of tokens.
+        options: `SearchOptions`.
+
+    Returns:
+        float32 (B, n, L), uniform in [0, 1).
+    """
+    return np.stack(
+        [
+            [
+                np.random.default_rng([options.seed, k, *ids]).random(length, dtype="float32")
+                for k in range(options.n_best)
+            ]
+            for ids in sources
+        ]
+    )
+
+
+def until_end(ids):
+    """The ids of one sequence, (L,), as a list up to its end, or up to the padding."""
+    ids = [int(i) for i in ids]
+    if END_ID in ids:
+        return ids[: ids.index(END_ID) + 1]
+    return [i for i in ids if i]  # ended by its greatest length; then padding

@@ -15,7 +15,13 @@ from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import make_plan
-from keras_transformer.inference.sentences import check_length, check_texts
+from keras_transformer.inference.sentences import (
+    check_length,
+    check_texts,
+    draw_randoms,
+    until_end,
+)
+from keras_transformer.pretrained_marian import read_marian
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
 
@@ -107,6 +113,25 @@ class Translate:
         """
         run = RunFolder(folder)
         return cls(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
+
+    @classmethod
+    def from_marian(cls, folder, dtype="float32", **kwargs):
+        """The translator that a published Marian model is, such as Helsinki-NLP/opus-mt-en-de.
+
+        Its tokenizers are `MarianTokenizer`s. A model of several target languages expects the code
+        of one before each sentence, such as ">>deu<< Good morning!".
+
+        Args:
+            folder: path of the folder, see `read_marian`.
+            dtype: dtype policy to compute in; the weights are float32 in any case.
+            **kwargs: further arguments of `Translate`.
+
+        Raises:
+            FileNotFoundError: if the folder lacks a file.
+            ImportError: if `sentencepiece` is not installed.
+            ValueError: if a file is damaged or of another model, or the model of another kind.
+        """
+        return cls(*read_marian(folder, dtype), **kwargs)
 
     def __call__(self, sentences, prefixes=None, replace_unknown=False, **options):
         """Translates.
@@ -239,7 +264,7 @@ class Translate:
         row = np.minimum(np.arange(rows), len(batch) - 1)
         inputs = {"source": pad_ids(ids, source_length)[row], "plan": np.stack(plans)[row]}
         if options.samples:
-            inputs["randoms"] = _randoms(ids, length, options)[row].reshape(-1, length)
+            inputs["randoms"] = draw_randoms(ids, length, options)[row].reshape(-1, length)
         with_forced = any(x.forced for x in batch)
         return self._compiled(options, with_forced, any(wanted))(inputs)
 
@@ -258,7 +283,7 @@ class Translate:
         for k, score in enumerate(result["scores"][i]):
             if score == -np.inf:
                 continue  # there are no more sequences than this
-            ids = _until_end(result["tokens"][i, k])
+            ids = until_end(result["tokens"][i, k])
             attention = None
             if any(wanted):
                 attention = _attention(result, i, k, len(request.ids), len(ids))
@@ -310,29 +335,6 @@ class _Request(NamedTuple):
     forced: list
     shortest: int
     longest: int
-
-
-def _randoms(sources, length, options):
-    """What the samples of each sentence are drawn with: float32 (B, n, L).
-
-    They depend on the seed and the sentence alone, not on its place nor on the backend.
-    """
-    return np.stack(
-        [
-            [
-                np.random.default_rng([options.seed, k, *ids]).random(length, dtype="float32")
-                for k in range(options.n_best)
-            ]
-            for ids in sources
-        ]
-    )
-
-
-def _until_end(ids):
-    ids = [int(i) for i in ids]
-    if END_ID in ids:
-        return ids[: ids.index(END_ID) + 1]
-    return [i for i in ids if i]  # ended by its greatest length; then padding
 
 
 def _attention(result, i, k, source_length, length):

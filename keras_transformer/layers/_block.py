@@ -46,12 +46,6 @@ class TransformerBlock(keras.layers.Layer):
     def _make_parts(self):
         """Makes the sub-layers of a layer; a stack makes its layers when it knows their number."""
 
-    def _check_input(self, x_shape):
-        if x_shape[-1] != self.d_model:
-            raise ValueError(
-                f"The vectors must have the size `d_model`={self.d_model}. Received: {x_shape[-1]}"
-            )
-
     def _attention(self, name):
         sizes = (self.h, self.d_k, self.d_v, self.d_model, self.attention_rate)
         return MultiHeadAttention(*sizes, dtype=self.dtype_policy, name=name)

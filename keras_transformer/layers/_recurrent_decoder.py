@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_choice, check_sizes
+from keras_transformer.checks import check_choice, check_sizes, check_vectors
 from keras_transformer.layers.record_attention import (
     is_recording,
     note_attention,
@@ -30,20 +30,14 @@ class RecurrentDecoder(keras.layers.Layer):
         self.cell = cell
         dtype = self.dtype_policy
         self.recurrent_cell = CELLS[cell](units, dtype=dtype, name="recurrent_cell")
-        names = [f"first_state_{i}" for i, _ in enumerate(self._state_sizes())]
         self.first_states = [
-            keras.layers.Dense(units, "tanh", dtype=dtype, name=name) for name in names
+            keras.layers.Dense(units, "tanh", dtype=dtype, name=f"first_state_{i}")
+            for i, _ in enumerate(keras.tree.flatten(self.recurrent_cell.state_size))
         ]
-
-    def _state_sizes(self):
-        return keras.tree.flatten(self.recurrent_cell.state_size)
 
     def _build_parts(self, x_shape, encoder_output_shape, cell_input_size):
         batch, size = x_shape[0], encoder_output_shape[-1]
-        if x_shape[-1] != self.d_model:
-            raise ValueError(
-                f"The vectors must have the size `d_model`={self.d_model}. Received: {x_shape[-1]}"
-            )
+        check_vectors(x_shape, self.d_model)
         self.recurrent_cell.build((batch, cell_input_size))
         for first_state in self.first_states:
             first_state.build((batch, size))

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_vectors
 from keras_transformer.layers._block import TransformerBlock
 
 
@@ -42,7 +43,7 @@ class DecoderLayer(TransformerBlock):
         self.add_norm_3 = self._add_norm("add_norm_3")
 
     def build(self, x_shape, encoder_output_shape):
-        self._check_input(x_shape)
+        check_vectors(x_shape, self.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.add_norm_1.build(x_shape, x_shape)
         self.cross_attention.build(x_shape, encoder_output_shape, encoder_output_shape)
@@ -91,8 +92,7 @@ class DecoderLayer(TransformerBlock):
             The empty cache of this layer's keys (B, N, L, d_k) and values (B, N, L, d_v), and the
             memory: the source's keys (B, N, S, d_k) and values (B, N, S, d_v).
         """
-        shape = (ops.shape(encoder_output)[0], self.h, length)
-        cache = tuple(ops.zeros((*shape, d), self.compute_dtype) for d in (self.d_k, self.d_v))
+        cache = self.self_attention.start(ops.shape(encoder_output)[0], length)
         return cache, self.cross_attention.project(encoder_output, encoder_output)
 
     def step(self, x, position, cache, memory, self_attention_mask, cross_attention_mask=None):
@@ -109,9 +109,8 @@ class DecoderLayer(TransformerBlock):
             (B, 1, D), and the next cache.
         """
         y = self.add_norm_1.before(x)
-        new, at = self.self_attention.project(y, y), (0, 0, position, 0)
-        cache = tuple(ops.slice_update(old, at, one) for old, one in zip(cache, new, strict=True))
-        x = self.add_norm_1(x, self.self_attention.attend(y, *cache, self_attention_mask))
+        y, cache = self.self_attention.step(y, position, cache, self_attention_mask)
+        x = self.add_norm_1(x, y)
         y = self.add_norm_2.before(x)
         x = self.add_norm_2(x, self.cross_attention.attend(y, *memory, cross_attention_mask))
         return self.add_norm_3(x, self.feed_forward(self.add_norm_3.before(x))), cache

@@ -11,9 +11,9 @@ class Encoder(TransformerStack):
     """Encodes a sequence of vectors with n encoder layers.
 
     It reads vectors, not ids: words with positions in a translator, patches in a vision model.
-    With a causal mask it is the body of a language model.
+    With a causal mask it is the body of a language model, which can go on step by step.
 
-    Shape letters: B batch, S length, D model size.
+    Shape letters: B batch, S length, L length of the cache, D model size.
 
     Args:
         h: number of heads.
@@ -56,6 +56,28 @@ class Encoder(TransformerStack):
         for layer in self.layers:
             x = layer(x, attention_mask=attention_mask)
         return self.final_norm(x)
+
+    def start(self, batch_size, length):
+        """The empty cache with which L = length steps begin: a tuple with an entry per layer."""
+        return tuple(layer.start(batch_size, length) for layer in self.layers)
+
+    def step(self, x, position, cache, attention_mask):
+        """Encodes one position, as `call` does with a causal mask.
+
+        Args:
+            x: (B, 1, D).
+            position: int32 scalar, 0 at first.
+            cache: what `start` returned, or the step before.
+            attention_mask: boolean, (B, 1, L), open for this position and those before.
+
+        Returns:
+            (B, 1, D), and the next cache.
+        """
+        x, new = self.dropout(x), []
+        for layer, layer_cache in zip(self.layers, cache, strict=True):
+            x, layer_cache = layer.step(x, position, layer_cache, attention_mask)
+            new.append(layer_cache)
+        return self.final_norm(x), tuple(new)
 
     def compute_output_shape(self, x_shape):
         return x_shape

@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_transformer.checks import check_vectors
 from keras_transformer.layers._block import TransformerBlock
 
 
@@ -9,7 +10,9 @@ from keras_transformer.layers._block import TransformerBlock
 class EncoderLayer(TransformerBlock):
     """Self-attention and a feed-forward network, each within a residual connection.
 
-    Shape letters: B batch, S length, D model size.
+    With a causal mask it is a layer of a language model, which can go on step by step.
+
+    Shape letters: B batch, S length, L length of the cache, D model size.
 
     Args:
         h: number of heads.
@@ -38,7 +41,7 @@ class EncoderLayer(TransformerBlock):
         self.add_norm_2 = self._add_norm("add_norm_2")
 
     def build(self, x_shape):
-        self._check_input(x_shape)
+        check_vectors(x_shape, self.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.add_norm_1.build(x_shape, x_shape)
         self.feed_forward.build(x_shape)
@@ -72,6 +75,27 @@ class EncoderLayer(TransformerBlock):
         y = self.add_norm_1.before(x)
         x = self.add_norm_1(x, self.self_attention(y, y, y, attention_mask=attention_mask))
         return self.add_norm_2(x, self.feed_forward(self.add_norm_2.before(x)))
+
+    def start(self, batch_size, length):
+        """The empty cache with which L = length steps begin: see `MultiHeadAttention.start`."""
+        return self.self_attention.start(batch_size, length)
+
+    def step(self, x, position, cache, attention_mask):
+        """Encodes one position, as `call` does with a causal mask.
+
+        Args:
+            x: (B, 1, D).
+            position: int32 scalar, 0 at first.
+            cache: what `start` returned, or the step before.
+            attention_mask: boolean, (B, 1, L), open for this position and those before.
+
+        Returns:
+            (B, 1, D), and the next cache.
+        """
+        y = self.add_norm_1.before(x)
+        y, cache = self.self_attention.step(y, position, cache, attention_mask)
+        x = self.add_norm_1(x, y)
+        return self.add_norm_2(x, self.feed_forward(self.add_norm_2.before(x))), cache
 
     def compute_output_shape(self, x_shape):
         return x_shape

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.checks import check_sizes
+from keras_transformer.layers._heads import merge_heads, split_heads
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 
 
@@ -11,7 +12,8 @@ from keras_transformer.layers.dot_product_attention import DotProductAttention
 class MultiHeadAttention(keras.layers.Layer):
     """Attends h times in parallel, each time in a projection of its own.
 
-    Shape letters: B batch, T query length, S key length, N = h heads, D model size.
+    Shape letters: B batch, T query length, S key length, L = length of the cache, N = h heads, D
+    model size.
 
     Args:
         h: number of heads.
@@ -71,14 +73,9 @@ class MultiHeadAttention(keras.layers.Layer):
         return self.attend(queries, *self.project(keys, values), attention_mask=attention_mask)
 
     def project(self, keys, values):
-        """The keys and values of every head, which decoding keeps from step to step.
+        """The keys (B, N, S, d_k) and values (B, N, S, d_v) of every head, from (B, S, any) each.
 
-        Args:
-            keys: (B, S, any).
-            values: (B, S, any).
-
-        Returns:
-            The keys (B, N, S, d_k) and the values (B, N, S, d_v).
+        Decoding keeps them from step to step.
         """
         keys, values = self.key_projection(keys), self.value_projection(values)
         return split_heads(keys, self.h), split_heads(values, self.h)
@@ -91,21 +88,30 @@ class MultiHeadAttention(keras.layers.Layer):
         context = self.attention(queries, keys, values, attention_mask=attention_mask)
         return self.output_projection(merge_heads(context))
 
+    def start(self, batch_size, length):
+        """The empty cache of `step`: keys (B, N, L, d_k) and values (B, N, L, d_v)."""
+        shape = (batch_size, self.h, length)
+        return tuple(ops.zeros((*shape, d), self.compute_dtype) for d in (self.d_k, self.d_v))
+
+    def step(self, x, position, cache, attention_mask=None):
+        """Attends from one position to itself and those before.
+
+        Args:
+            x: (B, 1, any).
+            position: int32 scalar, 0 at first.
+            cache: what `start` returned, or the step before.
+            attention_mask: boolean, (B, 1, L), open for this position and those before.
+
+        Returns:
+            (B, 1, D), and the next cache.
+        """
+        new, at = self.project(x, x), (0, 0, position, 0)
+        cache = tuple(ops.slice_update(old, at, one) for old, one in zip(cache, new, strict=True))
+        return self.attend(x, *cache, attention_mask), cache
+
     def get_config(self):
         sizes = {"h": self.h, "d_k": self.d_k, "d_v": self.d_v, "d_model": self.d_model}
         return {**super().get_config(), **sizes, "rate": self.rate}
 
     def compute_output_shape(self, queries_shape, keys_shape, values_shape):
         return (*queries_shape[:-1], self.d_model)
-
-
-def split_heads(x, heads):
-    """(B, T, N * H) -> (B, N, T, H)."""
-    batch, length, size = ops.shape(x)
-    return ops.transpose(ops.reshape(x, (batch, length, heads, size // heads)), (0, 2, 1, 3))
-
-
-def merge_heads(x):
-    """(B, N, T, H) -> (B, T, N * H), the inverse of `split_heads`."""
-    batch, heads, length, size = ops.shape(x)
-    return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (batch, length, heads * size))

@@ -57,7 +57,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         self.built = True
 
     def call(self, ids, start=0):
-        """(B, T) integer token ids, the first of them at position `start` -> (B, T, D)."""
+        """(B, T) integer token ids, the first at position `start`, also (B, 1), -> (B, T, D)."""
         words = self.words(ids)
         if not self.freeze_words:
             words = words * math.sqrt(self.output_dim)

@@ -15,10 +15,11 @@ def sinusoidal_encoding(length, output_dim, n=10000.0, start=0):
         length: integer T.
         output_dim: D, even. Entry 2i is sin(t / n^(2i/D)), entry 2i + 1 the cosine.
         n: base of the wavelengths, which grow from 2π to n·2π.
-        start: the first position, an integer or an int32 scalar tensor.
+        start: the first position, an integer or an int32 scalar tensor; or int32 (B, 1), where the
+            rows of a batch begin at positions of their own.
 
     Returns:
-        float32, (T, D).
+        float32, (T, D), or (B, T, D).
 
     Raises:
         ValueError: if `output_dim` is odd or `n` is not positive.
@@ -31,5 +32,6 @@ def sinusoidal_encoding(length, output_dim, n=10000.0, start=0):
         raise ValueError(f"`n` must be positive. Received: n={n!r}")
     frequencies = np.float32(n) ** (-np.arange(0, output_dim, 2, dtype="float32") / output_dim)
     positions = ops.cast(start + ops.arange(length), "float32")
-    angles = ops.expand_dims(positions, 1) * frequencies  # (T, D / 2)
-    return ops.reshape(ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1), (-1, output_dim))
+    angles = ops.expand_dims(positions, -1) * frequencies  # (..., T, D / 2)
+    waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
+    return ops.reshape(waves, (*ops.shape(positions), output_dim))

@@ -4,6 +4,7 @@ from keras_transformer.models.bert import Bert
 from keras_transformer.models.bert_heads import AnsweringBert, PretrainingBert
 from keras_transformer.models.classifier import EncoderClassifier
 from keras_transformer.models.forecaster import Forecaster
+from keras_transformer.models.language_model import LSTMLanguageModel, TransformerLanguageModel
 from keras_transformer.models.recurrent import RecurrentTranslator
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.models.vit import VisionTransformer
@@ -13,8 +14,10 @@ __all__ = [
     "Bert",
     "EncoderClassifier",
     "Forecaster",
+    "LSTMLanguageModel",
     "PretrainingBert",
     "RecurrentTranslator",
+    "TransformerLanguageModel",
     "TransformerModel",
     "VisionTransformer",
 ]

@@ -42,10 +42,13 @@ class TransformerModel(keras.Model):
         share_embeddings: whether source and target share one vocabulary and its vectors.
         attention_rate: dropout rate of the attention weights.
         activation_rate: dropout rate inside the feed-forward networks.
+        output_bias: whether a tied output adds a bias to each word's score. One that is not tied
+            has a bias in any case.
 
     Raises:
         ValueError: if a size is not a positive integer, `d_model` is odd, a rate is not in [0, 1),
-            or embeddings are to be shared between vocabularies of different sizes.
+            embeddings are to be shared between vocabularies of different sizes, or `output_bias` is
+            asked of an output that is not tied.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), figure 1 and section 3.4.
@@ -70,6 +73,7 @@ class TransformerModel(keras.Model):
         share_embeddings=False,
         attention_rate=0.0,
         activation_rate=0.0,
+        output_bias=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -81,6 +85,11 @@ class TransformerModel(keras.Model):
             raise ValueError(
                 "Shared embeddings need one vocabulary for both languages. "
                 f"Received: enc_vocab_size={enc_vocab_size}, dec_vocab_size={dec_vocab_size}"
+            )
+        if output_bias and not tie_output:
+            raise ValueError(
+                "An output that is not tied has a bias already: leave out `output_bias`. "
+                f"Received: output_bias={output_bias}, tie_output={tie_output}"
             )
         self.enc_vocab_size = enc_vocab_size
         self.dec_vocab_size = dec_vocab_size
@@ -99,6 +108,7 @@ class TransformerModel(keras.Model):
         self.share_embeddings = share_embeddings
         self.attention_rate = attention_rate
         self.activation_rate = activation_rate
+        self.output_bias = output_bias
 
         dtype = self.dtype_policy
         self.source_embedding = PositionEmbeddingFixedWeights(
@@ -127,6 +137,8 @@ class TransformerModel(keras.Model):
         self.decoder.build(target_shape, source_shape)
         if not self.tie_output:
             self.projection.build(target_shape)
+        if self.output_bias:
+            self.bias = self.add_weight((self.dec_vocab_size,), "zeros", name="output_bias")
         self.built = True
 
     def call(self, inputs, training=None):
@@ -169,7 +181,13 @@ class TransformerModel(keras.Model):
             cross_attention_mask=padding_mask(encoder_input),
             training=training,
         )
-        return self.target_embedding.to_logits(x) if self.tie_output else self.projection(x)
+        return self._to_logits(x)
+
+    def _to_logits(self, x, words=None):
+        if not self.tie_output:
+            return self.projection(x)
+        logits = self.target_embedding.to_logits(x, words)
+        return logits + ops.cast(self.bias, logits.dtype) if self.output_bias else logits
 
     def start(self, encoder_input, length, copies=1):
         """Encodes the source and makes room for decoding it step by step.
@@ -218,11 +236,7 @@ class TransformerModel(keras.Model):
             self_attention_mask=ops.expand_dims(seen, 1),
             cross_attention_mask=memory["mask"],
         )
-        x = ops.squeeze(x, axis=1)
-        if self.tie_output:
-            logits = self.target_embedding.to_logits(x, memory["words"])
-        else:
-            logits = self.projection(x)
+        logits = self._to_logits(ops.squeeze(x, axis=1), memory["words"])
         return logits, {"layers": layers, "seen": seen}
 
     def attention_scores(self, encoder_input, decoder_input):
@@ -297,6 +311,7 @@ class TransformerModel(keras.Model):
             "share_embeddings": self.share_embeddings,
             "attention_rate": self.attention_rate,
             "activation_rate": self.activation_rate,
+            "output_bias": self.output_bias,
         }
         return {**super().get_config(), **arguments}
 

@@ -24,12 +24,12 @@ def masked_cross_entropy(target, logits, label_smoothing=0.0):
     References:
         "Rethinking the Inception Architecture" (Szegedy et al., 2016), section 7.
     """
-    smoothed, _ = word_losses(target, logits, label_smoothing)
+    smoothed, _, _ = word_losses(target, logits, label_smoothing)
     return ops.sum(smoothed), ops.sum(_words(target))
 
 
 def word_losses(target, logits, label_smoothing=0.0):
-    """Cross entropy of each word, with and without label smoothing; 0 for padding.
+    """Cross entropy of each word, with and without label smoothing, and whether it was predicted.
 
     No one-hot vectors: -Σ q·log p = log Σ exp z - (1 - ε)·z_target - ε·mean(z). The gradient
     softmax(z) - q is written down, for the one that TensorFlow derives visits the logits, the
@@ -41,20 +41,19 @@ def word_losses(target, logits, label_smoothing=0.0):
         label_smoothing: ε, in [0, 1).
 
     Returns:
-        Two float32 tensors (B, T): the losses in nats to be minimised, and the plain ones, through
-        which no gradient flows.
+        Three float32 tensors (B, T), 0 for padding: the losses in nats to be minimised; the plain
+        ones; and 1 where no other word has a higher logit. Gradients flow through the first alone.
     """
-    losses = _smoothed_and_plain(ops.cast(target, "int32"), label_smoothing)
-    smoothed, plain = ops.unstack(losses(ops.cast(logits, "float32")) * _words(target), 2)
-    return smoothed, plain
+    losses = _losses_and_hits(ops.cast(target, "int32"), label_smoothing)
+    return tuple(ops.unstack(losses(ops.cast(logits, "float32")) * _words(target), 3))
 
 
 def _words(target):
     return ops.cast(ops.not_equal(target, PADDING_ID), "float32")
 
 
-def _smoothed_and_plain(target, label_smoothing):
-    """A function from logits to both losses, float32 (2, B, T), with its gradient."""
+def _losses_and_hits(target, label_smoothing):
+    """From logits to what `word_losses` returns, float32 (3, B, T), with its gradient."""
 
     @ops.custom_gradient
     def losses(logits):
@@ -64,29 +63,30 @@ def _smoothed_and_plain(target, label_smoothing):
         right = ops.take_along_axis(logits, ops.expand_dims(target, -1), axis=-1)
         plain = highest + ops.log(sums) - right
         shift = label_smoothing * (right - ops.mean(logits, axis=-1, keepdims=True))
-        both = ops.squeeze(ops.stack([plain + shift, plain]), axis=-1)
+        hits = ops.cast(right >= highest, "float32")
+        found = ops.squeeze(ops.stack([plain + shift, plain, hits]), axis=-1)
 
         def gradient(*arguments, upstream=None):  # PyTorch gives it by name
             upstream = arguments[-1] if upstream is None else upstream
-            smoothed = ops.expand_dims(upstream[0], -1)
-            return _probabilities_minus_labels(target, powers, sums, smoothed, label_smoothing)
+            upstream = ops.expand_dims(upstream[0], -1)
+            spread = upstream * label_smoothing / logits.shape[-1]
+            scale = upstream / sums
+            # Softmax and the share of all words alike; then the right word's own share.
+            right_one = ops.exp(right - highest) * scale - spread - (1 - label_smoothing) * upstream
+            return _replaced(powers * scale - spread, target, right_one)
 
-        return both, gradient
+        return found, gradient
 
     return losses
 
 
-def _probabilities_minus_labels(target, powers, sums, upstream, label_smoothing):
-    size = powers.shape[-1]
-    spread = upstream * label_smoothing / size
-    result = ops.reshape(powers * (upstream / sums) - spread, (-1, size))
-    rows = ops.arange(ops.shape(result)[0], dtype="int32")
-    places = ops.stack([rows, ops.reshape(target, (-1,))], axis=1)
-    right = ops.take_along_axis(result, places[:, 1:], axis=1) - ops.reshape(
-        (1 - label_smoothing) * upstream, (-1, 1)
-    )
-    result = ops.scatter_update(result, places, ops.squeeze(right, axis=1))
-    return ops.reshape(result, ops.shape(powers))
+def _replaced(x, target, values):
+    """The tensor (B, T, V) with `values`, (B, T, 1), at the words of `target`, (B, T)."""
+    rows = ops.reshape(x, (-1, x.shape[-1]))
+    row = ops.arange(ops.shape(rows)[0], dtype="int32")
+    places = ops.stack([row, ops.reshape(target, (-1,))], axis=1)
+    rows = ops.scatter_update(rows, places, ops.reshape(values, (-1,)))
+    return ops.reshape(rows, ops.shape(x))
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -110,7 +110,9 @@ class MaskedCrossEntropy(keras.losses.Loss):
         """(B, T) ids and (B, T, V) logits -> scalar; sentences cannot be weighted."""
         if sample_weight is not None:
             raise ValueError("This loss counts every word alike: leave `sample_weight` out.")
-        return super().__call__(y_true, y_pred)
+        # Not by way of the base class: it would weigh the mean once more by a mask that recurrent
+        # layers leave on what they put out.
+        return self.call(y_true, y_pred)
 
     def call(self, y_true, y_pred):
         """(B, T) ids and (B, T, V) logits -> scalar."""

@@ -12,7 +12,7 @@ from layer_contract import (
 )
 
 from keras_transformer.layers import DotProductAttention, MultiHeadAttention, record_attention
-from keras_transformer.layers.multi_head_attention import merge_heads, split_heads
+from keras_transformer.layers._heads import merge_heads, split_heads
 
 SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8}
 

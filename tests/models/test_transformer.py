@@ -37,6 +37,7 @@ VARIANTS = {
     "post_norm": {},
     "pre_norm": {"norm_first": True, "activation": "gelu"},
     "tied": {"tie_output": True},
+    "tied_with_bias": {"tie_output": True, "output_bias": True},
     "shared": {"enc_vocab_size": 13, "share_embeddings": True},
     "tied_and_shared": {"enc_vocab_size": 13, "share_embeddings": True, "tie_output": True},
 }
@@ -170,6 +171,15 @@ class TestSharing:
         )
         assert weights - tied == 2
         assert parameters - tied_parameters == 8 * 13 + 13
+
+    def test_a_tied_output_may_have_a_bias(self):
+        tied, with_bias = (self.weights(tie_output=True, output_bias=x) for x in (False, True))
+        assert (with_bias[0] - tied[0], with_bias[1] - tied[1]) == (1, 13)
+        model = with_random_weights(tie_output=True, output_bias=True)
+        before, bias = logits_of(model), numpy(model.bias)
+        model.bias.assign(bias + np.arange(13))
+        expected = before + np.arange(13)
+        np.testing.assert_allclose(logits_of(model), expected, atol=1e-5)
 
     def test_shared_embeddings_are_one_variable(self):
         apart, shared = (
@@ -338,6 +348,10 @@ class TestArguments:
     def test_an_odd_size_is_refused(self):
         with pytest.raises(ValueError, match=r"even.*Received: \w+=7$"):
             make(d_model=7)
+
+    def test_a_second_bias_is_refused(self):
+        with pytest.raises(ValueError, match=r"Received: output_bias=True, tie_output=False$"):
+            make(output_bias=True)
 
     def test_vocabularies_of_two_sizes_are_not_shared(self):
         with pytest.raises(ValueError, match=r"Received: enc_vocab_size=11, dec_vocab_size=13$"):

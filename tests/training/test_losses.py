@@ -123,3 +123,11 @@ def test_sentences_cannot_be_weighted():
     target, logits = np.ones((2, 3), "int32"), np.zeros((2, 3, 4), "float32")
     with pytest.raises(ValueError, match="leave `sample_weight` out"):
         MaskedCrossEntropy()(target, logits, sample_weight=np.ones(2))
+
+
+def test_a_mask_that_layers_have_left_on_the_logits_changes_nothing():
+    inputs = np.array([[5, 6, 0], [7, 0, 0]], "int32")
+    x = keras.layers.Embedding(9, 4, mask_zero=True)(inputs)
+    logits = keras.layers.Dense(9)(keras.layers.LSTM(4, return_sequences=True)(x))
+    loss = MaskedCrossEntropy()
+    assert float(loss(inputs, logits)) == pytest.approx(float(loss(inputs, numpy(logits))))

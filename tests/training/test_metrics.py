@@ -4,7 +4,12 @@ import pytest
 from layer_contract import dtype_of, normal, numpy
 
 from keras_transformer.training.losses import masked_cross_entropy
-from keras_transformer.training.metrics import MaskedAccuracy, loss_and_totals, masked_accuracy
+from keras_transformer.training.metrics import (
+    MaskedAccuracy,
+    Perplexity,
+    loss_and_totals,
+    masked_accuracy,
+)
 
 TARGET = np.array([[4, 2, 3, 0], [1, 3, 0, 0]], "int32")  # five words
 GUESS = np.array([[4, 1, 3, 0], [1, 4, 0, 2]])  # three of them, and a zero for padding
@@ -98,3 +103,19 @@ def test_made_again_from_its_config():
     assert again.get_config() == metric.get_config()
     assert again.name == "another"
     assert MaskedAccuracy().name == "masked_accuracy"
+
+
+def test_perplexity_is_the_number_of_words_to_choose_from():
+    """One of 4 words by chance, then one of 2, then certain: the geometric mean is 2."""
+    never = -1e9
+    batches = [
+        ([[1, 2]], [[[0.0, 0.0, 0.0, 0.0], [never, 0.0, 0.0, never]]]),
+        ([[3, 0]], [[[never, never, never, 0.0], [never, 0.0, never, never]]]),
+    ]
+    perplexity = Perplexity()
+    for target, logits in batches:
+        perplexity.update_state(np.array(target), np.array(logits, "float32"))
+    assert float(perplexity.result()) == pytest.approx(2.0, rel=1e-5)
+    perplexity.reset_state()
+    assert float(perplexity.result()) == 1.0
+    assert Perplexity.from_config(perplexity.get_config()).name == "perplexity"

@@ -1,0 +1,109 @@
+"""Texts that a language model goes on with."""
+
+import keras
+import numpy as np
+import pytest
+from layer_contract import numpy
+
+from keras_transformer import (
+    Generate,
+    LSTMLanguageModel,
+    MaskedCrossEntropy,
+    TransformerLanguageModel,
+    WordTokenizer,
+    next_words,
+    ngram_prefixes,
+)
+from keras_transformer.special_tokens import END_ID, START_ID
+
+TEXT = [
+    "In the end all of them came home",
+    "Nobody knew where the road began",
+    "He slept well",
+    "They sang, and we listened",
+]
+TOKENIZER = WordTokenizer.train(TEXT)
+V = TOKENIZER.vocab_size
+MAKERS = {
+    "lstm": lambda: LSTMLanguageModel(V, 24, 32, n=2, rate=0.0),
+    "transformer": lambda: TransformerLanguageModel(V, 16, 2, 12, 12, 24, 48, n=2, rate=0.0),
+}
+
+
+@pytest.fixture(scope="module", params=MAKERS.items(), ids=MAKERS)
+def trained(request):
+    """A model that knows the text by heart, and what goes on with it."""
+    name, make = request.param
+    keras.utils.set_random_seed(0)
+    model = make()
+    model.compile(keras.optimizers.Adam(0.01), MaskedCrossEntropy())
+    inputs, targets = (ngram_prefixes if name == "lstm" else next_words)(TOKENIZER, TEXT)
+    model.fit(inputs, targets, epochs=60 if name == "lstm" else 150, verbose=0)
+    return model, Generate(model, TOKENIZER)
+
+
+def test_a_beginning_is_continued_as_it_was_learned(trained):
+    _, generate = trained
+    assert generate("In") == TEXT[0]
+    assert generate([text.split()[0] for text in TEXT]) == TEXT
+    assert generate(tuple(text[:-4] for text in TEXT[:2]), beam_size=2)[0][:11] == TEXT[0][:11]
+
+
+def test_each_beginning_alone_costs_what_all_of_them_cost_together(trained):
+    """Reading every beginning by itself is the same exercise as reading each text once."""
+    model, _ = trained
+    loss = MaskedCrossEntropy()
+    costs = [float(loss(y, model(x))) for x, y in (m(TOKENIZER, TEXT) for m in MAKING)]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-3)
+
+
+MAKING = (next_words, ngram_prefixes)
+
+
+def test_greedy_words_are_the_most_probable_ones_of_the_whole_model(trained):
+    model, generate = trained
+    ids = [START_ID, *TOKENIZER.encode("all the")]
+    while ids[-1] != END_ID and len(ids) < 12:
+        logits = numpy(model(np.array([ids])))[0, -1]
+        logits[:END_ID] = -np.inf
+        ids.append(int(logits.argmax()))
+    assert generate("all the", max_tokens=9) == TOKENIZER.decode(ids[1:])
+
+
+def test_no_more_tokens_than_asked_for_are_added(trained):
+    _, generate = trained
+    assert generate(["In", "He slept"], max_tokens=1) == ["In the", "He slept well"]
+
+
+def test_samples_depend_on_the_seed_and_the_text_alone(trained):
+    _, generate = trained
+    options = {"temperature": 3.0, "max_tokens": 8}
+    drawn = [generate("In", seed=seed, **options) for seed in range(6)]
+    assert len(set(drawn)) > 1
+    assert drawn == [generate(["He", "In"], seed=seed, **options)[1] for seed in range(6)]
+    assert all(text.startswith("In") for text in drawn)
+
+
+def test_the_beginning_is_kept_where_the_vocabulary_lacks_its_words(trained):
+    _, generate = trained
+    assert generate("Xylophon-Yak slept", max_tokens=2).startswith("Xylophon-Yak slept")
+
+
+def test_nothing_given_is_a_text_from_the_beginning(trained):
+    _, generate = trained
+    assert generate("") in TEXT
+    assert generate([]) == []
+
+
+def test_bad_arguments_are_refused(trained):
+    model, generate = trained
+    with pytest.raises(TypeError, match="Received: list: "):
+        generate(["In", 3])
+    with pytest.raises(ValueError, match="`max_tokens` must be a positive int"):
+        generate("In", max_tokens=0)
+    with pytest.raises(TypeError, match=r"is for translations\. Received: n_best=2"):
+        generate("In", n_best=2)
+    with pytest.raises(TypeError):
+        generate("In", beams=2)
+    with pytest.raises(ValueError, match=r"Received: a tokenizer of 5 words"):
+        Generate(model, WordTokenizer.train(["one"]))

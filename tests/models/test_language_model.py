@@ -1,0 +1,180 @@
+import keras
+import numpy as np
+import pytest
+from layer_contract import (
+    HALF_POLICIES,
+    check_dropout,
+    check_future_is_unseen,
+    check_rates_are_refused,
+    check_saved,
+    check_sizes_are_refused,
+    dtype_of,
+    numpy,
+    random_weights,
+)
+
+from keras_transformer.models import LSTMLanguageModel, TransformerLanguageModel
+from keras_transformer.training.losses import masked_cross_entropy
+
+LSTM = {"vocab_size": 13, "d_model": 6, "units": 8, "n": 2, "rate": 0.0}
+TRANSFORMER = {
+    "vocab_size": 13, "seq_length": 6, "h": 2, "d_k": 3, "d_v": 5,
+    "d_model": 8, "d_ff_inner": 16, "n": 2, "rate": 0.0,
+}  # fmt: skip
+VARIANTS = {
+    "lstm": (LSTMLanguageModel, LSTM),
+    "transformer": (TransformerLanguageModel, TRANSFORMER),
+    "untied": (TransformerLanguageModel, {**TRANSFORMER, "tie_output": False}),
+    "post_norm": (TransformerLanguageModel, {**TRANSFORMER, "norm_first": False}),
+}
+ALL = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+KINDS = pytest.mark.parametrize("kind", ("lstm", "transformer"))
+TOKENS = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]], "int32")
+
+
+def make(variant, **kwargs):
+    kind, arguments = variant
+    model = kind(**{**arguments, **kwargs})
+    model.build((None, None))
+    return model
+
+
+def with_random_weights(variant, **kwargs):
+    model = make(variant, **kwargs)
+    model.set_weights(random_weights(model))
+    return model
+
+
+def logits_of(model, tokens=TOKENS):
+    return numpy(model(tokens))
+
+
+def steps_of(model, tokens, length, copies=1):
+    """The logits of step after step."""
+    cache, memory = model.start(np.zeros((len(tokens) // copies, 1)), length, copies)
+    logits = []
+    for position, some in enumerate(tokens.T):
+        found, cache = model.step(some, position, cache, memory)
+        logits.append(numpy(found))
+    return np.stack(logits, axis=1)
+
+
+@ALL
+def test_logits_are_scores_of_all_words_at_each_position(variant):
+    model = make(variant)
+    assert model(TOKENS).shape == model.compute_output_shape((2, 5)) == (2, 5, 13)
+    assert model.compute_output_shape((None, None)) == (None, None, 13)
+    assert dtype_of(model(TOKENS)) == "float32"
+
+
+def test_the_published_number_of_parameters():
+    """Of 354 words and the padding, with vectors of 100 and two LSTMs of 150 units."""
+    model = make((LSTMLanguageModel, LSTM), vocab_size=355, d_model=100, units=150)
+    assert model.count_params() == 420_305
+
+
+@ALL
+def test_built_is_as_good_as_called(variant):
+    kind, arguments = variant
+    called, built = kind(**arguments), with_random_weights(variant)
+    called(TOKENS)
+    assert [x.shape for x in called.weights] == [x.shape for x in built.weights]
+    called.set_weights(built.get_weights())
+    np.testing.assert_allclose(logits_of(called), logits_of(built), atol=1e-6)
+
+
+@ALL
+def test_the_future_cannot_change_the_past(variant):
+    model = with_random_weights(variant)
+    for t in (1, 3):
+        check_future_is_unseen(model, np.tile(TOKENS[:1], (2, 1)), t)
+
+
+@ALL
+@pytest.mark.parametrize("before", (0, 3), ids=("after", "before"))
+def test_padding_on_either_side_changes_no_logits(variant, before):
+    model = with_random_weights(variant)
+    logits = logits_of(model)
+    padded = np.pad(TOKENS, ((0, 0), (before, 3 - before)))
+    found = logits_of(model, padded)
+    np.testing.assert_allclose(found[padded != 0], logits[TOKENS != 0], atol=1e-5)
+
+
+@ALL
+def test_a_graph_of_any_length_computes_the_same(variant):
+    model = with_random_weights(variant)
+    for length in (3, 5):
+        found = model.predict(TOKENS[:, :length], verbose=0)
+        np.testing.assert_allclose(found, logits_of(model)[:, :length], atol=1e-5)
+
+
+@KINDS
+def test_an_untrained_model_costs_about_ln_v_per_word(kind):
+    model = make(VARIANTS[kind], vocab_size=2000, d_model=32)
+    tokens = np.random.default_rng(0).integers(4, 2000, (64, 7))
+    loss, words = masked_cross_entropy(tokens[:, 1:], model(tokens[:, :-1]))
+    assert float(loss / words) == pytest.approx(np.log(2000), abs=0.6)
+
+
+class TestSteps:
+    @ALL
+    def test_step_after_step_gives_the_logits_of_call(self, variant):
+        model = with_random_weights(variant)
+        for length in (5, 9):
+            found = steps_of(model, TOKENS, length)[TOKENS != 0]
+            np.testing.assert_allclose(found, logits_of(model)[TOKENS != 0], atol=1e-5)
+
+    @KINDS
+    def test_copies_are_rows_next_to_each_other(self, kind):
+        model = with_random_weights(VARIANTS[kind])
+        tokens = np.random.default_rng(0).integers(3, 13, (6, 5)).astype("int32")
+        found = steps_of(model, tokens, 5, copies=3)
+        np.testing.assert_allclose(found, logits_of(model, tokens), atol=1e-5)
+
+    @ALL
+    def test_the_cache_keeps_its_shapes(self, variant):
+        model = with_random_weights(variant, dtype="mixed_bfloat16")
+        cache, memory = model.start(np.zeros((2, 1)), 7, copies=2)
+        _, new = model.step(np.repeat(TOKENS[:, 0], 2), 0, cache, memory)
+        keras.tree.assert_same_structure(new, cache)
+        for x, old in zip(keras.tree.flatten(new), keras.tree.flatten(cache), strict=True):
+            assert (tuple(x.shape), dtype_of(x)) == (tuple(old.shape), dtype_of(old))
+            assert x.shape[0] == 4
+
+
+class TestConfig:
+    @ALL
+    def test_made_again(self, variant):
+        model = make(variant, name="another", dtype="mixed_bfloat16")
+        again = type(model).from_config(model.get_config())
+        assert again.get_config() == model.get_config()
+        assert (again.name, again.dtype_policy.name) == ("another", "mixed_bfloat16")
+
+    @ALL
+    def test_saved_here_and_loaded_elsewhere(self, variant, tmp_path, other_process):
+        model = with_random_weights(variant)
+        tokens = keras.Input((None,), dtype="int32")
+        check_saved(keras.Model([tokens], model(tokens)), [TOKENS], tmp_path, other_process)
+
+
+@KINDS
+def test_chance_is_at_work_in_training_alone(kind):
+    check_dropout(with_random_weights(VARIANTS[kind], rate=0.5), TOKENS)
+
+
+@KINDS
+@pytest.mark.parametrize("policy", HALF_POLICIES)
+def test_half_precision_is_finite(kind, policy):
+    model = make(VARIANTS[kind], dtype=policy)
+    logits = model(np.pad(TOKENS, ((0, 0), (2, 2))))
+    assert dtype_of(logits) == HALF_POLICIES[policy]
+    assert np.isfinite(numpy(logits).astype("float32")).all()
+
+
+@KINDS
+def test_bad_arguments_are_refused(kind):
+    def remake(**kwargs):
+        return make(VARIANTS[kind], **kwargs)
+
+    check_sizes_are_refused(remake, "vocab_size", "n")
+    check_rates_are_refused(remake)

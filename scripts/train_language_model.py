@@ -38,9 +38,7 @@ def train(text, run, model, epochs, prompt, prefixes):
         made.save(run / f"{kind}.keras")
         text = kt.Generate(made, tokenizer)(prompt)
         report.append(f"{found:.1f} {kind}, {made.count_params():,}, {seconds:.0f} s: {text}")
-    print(
-        "perplexity held out, model, parameters, processor time: what it writes", *report, sep="\n"
-    )
+    print("perplexity held out, model, parameters, processor time, text", *report, sep="\n")
 
 
 def main():

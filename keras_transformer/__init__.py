@@ -49,7 +49,7 @@ from keras_transformer.models import (
     VisionTransformer,
 )
 from keras_transformer.plotting import plot_attention, plot_losses
-from keras_transformer.reading import FindAnswer, Summarize
+from keras_transformer.reading import FindAnswer, Summarize, read_bert
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.losses import MaskedCrossEntropy
 from keras_transformer.training.metrics import MaskedAccuracy, Perplexity
@@ -114,6 +114,7 @@ __all__ = [
     "padding_mask",
     "plot_attention",
     "plot_losses",
+    "read_bert",
     "read_documents",
     "read_pairs",
     "record_attention",

@@ -1,19 +1,44 @@
 """Using a trained BERT: summaries and answers in the words of a text."""
 
 import re
+from pathlib import Path
 
+import keras
 import numpy as np
 from keras import ops
 
 from keras_transformer.checks import check_sizes
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.questions import question_windows
+from keras_transformer.data.wordpiece import WordPieceTokenizer
+from keras_transformer.models.bert import Bert
 from keras_transformer.models.classifier import mean_of_tokens
 
 _BATCH = 32  # texts read at once
 # A sentence ends with a mark and perhaps quotes or brackets, where a new one begins.
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n")
 _NO_END = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Jr|Sr|vs|No|e\.g|i\.e)\.\s*$")
+
+
+def read_bert(folder):
+    """Reads a BERT and its tokenizer.
+
+    Args:
+        folder: path of a folder as `scripts/train_bert.py` writes it, or in the layout of Hugging
+            Face.
+
+    Returns:
+        A built `Bert`, and its `WordPieceTokenizer`.
+
+    Raises:
+        FileNotFoundError: if a file is not there.
+        ValueError: if a file is damaged or of another model.
+    """
+    folder = Path(folder)
+    ours, tokenizer = folder / "bert.keras", WordPieceTokenizer.load(folder / "tokenizer.json")
+    if not ours.exists():
+        return Bert.from_pretrained(folder), tokenizer
+    return keras.models.load_model(ours), tokenizer
 
 
 class Summarize:

@@ -1,0 +1,69 @@
+"""How do translators with and without recurrence compare, trained on the same sentences?
+
+python scripts/train.py --model bahdanau --run runs/bahdanau --epochs 8
+python scripts/train.py --model luong --run runs/luong --epochs 8
+python scripts/train.py --run runs/transformer --epochs 8
+python benchmarks/translators.py runs/bahdanau runs/luong runs/transformer
+"""
+
+import argparse
+
+from matplotlib.figure import Figure
+
+from keras_transformer import RunFolder, Translate, evaluate_run
+from keras_transformer.files import replacing
+
+SENTENCE = "The quiet child doesn't have time to read this email."
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="+", help="folders of runs on the same data")
+    parser.add_argument("--sentence", default=SENTENCE, help="whose alignments are drawn")
+    parser.add_argument("--picture", default="docs/alignments.png", help="the picture to draw")
+    return parser.parse_args()
+
+
+def print_row(folder):
+    run = RunFolder(folder)
+    history = run.read_history()
+    best = min(history, key=lambda row: row["validation_loss"])
+    minutes = sum(row["seconds"] for row in history) / 60
+    scores, _ = evaluate_run(folder, beam_size=4)
+    print(
+        f"| {run.path.name} | {run.read_model().count_params():,} | {len(history)} | {minutes:.1f} "
+        f"| {best['validation_loss']:.2f} (epoch {best['epoch']:.0f}) "
+        f"| {scores.bleu:.1f} | {scores.chrf:.1f} |",
+        flush=True,
+    )
+
+
+def draw(folders, sentence, path):
+    """The mean attention of all layers and heads, a picture for each run."""
+    figure = Figure(figsize=(4.2 * len(folders), 4.4), layout="constrained")
+    for axes, folder in zip(
+        figure.subplots(1, len(folders), squeeze=False)[0], folders, strict=True
+    ):
+        translate = Translate.from_run(folder)
+        found = translate.hypotheses(sentence, return_attention=True)[0][0]
+        weights = found.attention["cross"].mean(axis=(0, 1))  # (T, S)
+        picture = axes.imshow(weights, "Blues", vmin=0, vmax=1, aspect="auto")
+        axes.set_xticks(range(len(found.source_tokens)), found.source_tokens, rotation=90)
+        axes.set_yticks(range(len(found.tokens)), found.tokens)
+        axes.set_title(RunFolder(folder).path.name)
+    figure.colorbar(picture, ax=axes, label="attention")
+    with replacing(path) as beside:
+        figure.savefig(beside, dpi=110)
+
+
+def main():
+    arguments = read_arguments()
+    print("| run | parameters | epochs | minutes | best validation loss | BLEU, beam 4 | chrF |")
+    print("|---|---|---|---|---|---|---|")
+    for folder in arguments.runs:
+        print_row(folder)
+    draw(arguments.runs, arguments.sentence, arguments.picture)
+
+
+if __name__ == "__main__":
+    main()

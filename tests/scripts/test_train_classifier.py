@@ -1,0 +1,48 @@
+"""train_classifier.py as a user runs it."""
+
+import re
+
+import keras
+import numpy as np
+import pytest
+from run_script import run_script
+
+from keras_transformer import Bert, WordPieceTokenizer
+
+ANIMALS, TOOLS = ("cat", "dog", "bird", "fish"), ("saw", "axe", "pen", "key")
+LINES = [
+    f"{name} has a {thing} {when}\t{label}\n"
+    for name in ("anna", "tom", "lena", "paul", "ida", "max")
+    for when in ("now", "today", "again", "here")
+    for label, things in (("animal", ANIMALS), ("tool", TOOLS))
+    for thing in things
+]
+
+
+def test_labels_are_learned_from_scratch_or_with_a_bert(tmp_path):
+    (tmp_path / "labels.tsv").write_text("".join(LINES))
+    tokenizer = WordPieceTokenizer.train([line.split("\t")[0] for line in LINES])
+    tokenizer.save(tmp_path / "bert/tokenizer.json")
+    body = Bert(tokenizer.vocab_size, 12, 4, 16, 16, 64, 128, 1, 0.0)
+    body.build((None, None))
+    body.save(tmp_path / "bert/bert.keras")
+    for options in ([], ["--bert", "bert", "--epochs", 20]):
+        printed = run_script("train_classifier.py", "labels.tsv", *options, folder=tmp_path)
+        right = re.search(r"^animal, tool: ([\d.]+)% right", printed, re.MULTILINE)[1]
+        assert float(right) > 95, printed
+    model = keras.models.load_model(tmp_path / "runs/labels/classifier.keras")
+    tokenizer = WordPieceTokenizer.load(tmp_path / "runs/labels/tokenizer.json")
+    logits = model(tokenizer.arrays(["tom has a cat", "ida has an axe"], length=12))
+    assert np.argmax(logits, axis=-1).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "No file of sentence pairs here"), ("a text without a label\n", "tab")],
+)
+def test_what_cannot_be_is_refused(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "labels.tsv").write_text(text)
+    error = run_script("train_classifier.py", "labels.tsv", folder=tmp_path, expected=2)
+    assert error.startswith("train_classifier.py: error: ") and message in error
+    assert not (tmp_path / "runs").exists()

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from keras import ops
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -135,7 +136,7 @@ def plot_patch_filters(model, path, count=64):
     References:
         "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), section 4.5 and figure 7, left.
     """
-    kernel = np.array(model.embedding.projection.kernel)  # (P, P, C, D)
+    kernel = ops.convert_to_numpy(model.embedding.projection.kernel)  # (P, P, C, D)
     filters = np.moveaxis(kernel, -1, 0)
     order = np.argsort(-np.linalg.norm(filters.reshape(len(filters), -1), axis=1))[:count]
     # Of images that are neither grey nor colour the mean over the channels is drawn.
@@ -174,7 +175,7 @@ def plot_position_similarity(model, path):
         centre.
     """
     rows, columns = model.embedding.grid
-    positions = np.array(model.embedding.positions)[1:]  # without the class token's
+    positions = ops.convert_to_numpy(model.embedding.positions)[1:]  # without the class token's
     positions = positions / np.linalg.norm(positions, axis=1, keepdims=True)
     similarity = (positions @ positions.T).reshape(rows, columns, rows, columns)
     figure = Figure(figsize=(1.5 + columns, 0.8 + rows), layout="constrained")

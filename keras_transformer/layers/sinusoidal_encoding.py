@@ -14,7 +14,7 @@ def sinusoidal_encoding(length, output_dim, n=10000.0, start=0):
     Args:
         length: integer T.
         output_dim: D, even. Entry 2i is sin(t / n^(2i/D)), entry 2i + 1 the cosine.
-        n: base of the wavelengths, which grow from 2π to n·2π.
+        n: base of the wavelengths, which grow from 2π to almost n·2π.
         start: the first position, an integer or an int32 scalar tensor; or int32 (B, 1), where the
             rows of a batch begin at positions of their own.
 

@@ -1,0 +1,265 @@
+# %% [markdown]
+# # How does a network remember?
+#
+# Before attention there was recurrence. A recurrent network reads a sequence one step at a time and
+# carries a **state** along: a handful of numbers that must hold whatever of the past it will need.
+# The next state is made of the input and the state before,
+#
+# $$h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad h_0 = 0 ,$$
+#
+# with the same $W_x$, $W_h$ and $b$ at every step. We compute one by hand, see its memory fade,
+# let it foretell a series, and then give it a little attention.
+
+# %%
+import inspect
+
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+from keras import ops
+
+from keras_transformer import Forecaster, record_attention
+from keras_transformer.series import fibonacci, make_windows, scale
+from keras_transformer.step_by_step import simple_rnn
+
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# ## By hand
+#
+# Two hidden units, no $f$, and numbers small enough to check with a pencil:
+#
+# $$x = 1, 2, 3, \quad W_x = \begin{pmatrix}1 & 2\end{pmatrix}, \quad
+# W_h = \begin{pmatrix}1 & 0\\ 1 & 2\end{pmatrix}, \quad b = \begin{pmatrix}0 & 1\end{pmatrix}.$$
+#
+# * $h_1 = (1, 2) + (0, 0) + (0, 1) = (1, 3)$
+# * $h_2 = (2, 4) + (1 + 3,\ 2 \cdot 3) + (0, 1) = (6, 11)$
+# * $h_3 = (3, 6) + (6 + 11,\ 2 \cdot 11) + (0, 1) = (20, 29)$
+
+# %%
+x = np.array([[1.0], [2.0], [3.0]], "float32")
+kernel = np.array([[1, 2]], "float32")
+recurrent_kernel = np.array([[1, 0], [1, 2]], "float32")
+bias = np.array([0, 1], "float32")
+
+states = np.array(simple_rnn(x, kernel, recurrent_kernel, bias))
+print(states)
+assert states.tolist() == [[1, 3], [6, 11], [20, 29]]
+
+# %% [markdown]
+# The function is nothing but the equation in a loop, and the layer of Keras computes the same.
+
+# %%
+print(inspect.getsource(simple_rnn).split('"""')[2])
+
+layer = keras.layers.SimpleRNN(2, activation=None, return_sequences=True)
+layer.build((None, 3, 1))
+layer.set_weights([kernel, recurrent_kernel, bias])
+assert np.allclose(layer(x[None])[0], states)
+
+# %% [markdown]
+# ## How long does it remember?
+#
+# One linear unit, one impulse: the input is 1, then 0 for ever. The state is multiplied by $W_h$ at
+# every step, so after $t$ more it is $W_h^t$. Below 1 it fades, above 1 it grows without bound, and
+# the gradient, which flows back through the same product, does likewise. This is why plain
+# recurrent networks forget, and why LSTM and GRU have gates.
+#
+# **Try it**: change the factors.
+
+# %%
+factors = [0.5, 0.9, 1.0, 1.05]
+
+impulse = np.zeros((40, 1), "float32")
+impulse[0] = 1
+plt.figure(figsize=(6, 3.5))
+for factor, style in zip(factors, ("-", "--", ":", "-."), strict=True):
+    response = simple_rnn(impulse, np.eye(1), factor * np.eye(1), np.zeros(1))
+    plt.plot(range(1, 41), np.array(response)[:, 0], style, label=f"$W_h$ = {factor}")
+plt.yscale("log")
+plt.ylim(1e-4, 20)
+plt.xlabel("step")
+plt.ylabel("what is left of the impulse")
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# ## Foretelling a series
+#
+# The number of sunspots rises and falls about every eleven years. The records are well worth a
+# look, but they are not ours to copy; here is a series with a similar rhythm, strong and weak
+# cycles, and noise, made on the spot.
+
+# %%
+random = np.random.default_rng(0)
+month = np.arange(2820)
+strength = 80 * (1 + 0.4 * np.sin(2 * np.pi * month / 1100))
+wave = strength * (0.5 - 0.5 * np.cos(2 * np.pi * month / 131)) ** 1.3
+series = scale(np.maximum(wave + random.normal(0, 8, len(month)), 0))
+
+plt.figure(figsize=(9, 2.5))
+plt.plot(month / 12, series, linewidth=0.7)
+plt.xlabel("year")
+plt.ylabel("scaled to 0 … 1")
+plt.show()
+
+# %% [markdown]
+# The first four fifths are for training, the rest is the test: the network must not see the future.
+# Both are cut into windows of twelve months without overlap, each with the month that follows it. A
+# `Forecaster` is a recurrent layer, here with three units, and a dense layer that reads its last
+# state.
+
+# %%
+steps = 12
+cut = int(0.8 * len(series))
+train, test = (make_windows(part, steps, stride=steps) for part in (series[:cut], series[cut:]))
+print("windows", train[0].shape, "next months", train[1].shape)
+
+
+def fit(model, windows, targets, batch_size, epochs):
+    updates = epochs * len(windows) // batch_size
+    rate = keras.optimizers.schedules.CosineDecay(0.01, updates)
+    model.compile(keras.optimizers.Adam(rate), "mse", steps_per_execution=16)
+    model.fit(windows, targets, batch_size=batch_size, epochs=epochs, verbose=0)
+
+
+def rmse(prediction, targets):
+    return float(np.sqrt(np.mean((prediction - targets) ** 2)))
+
+
+model = Forecaster(units=3, steps=steps)
+fit(model, *train, batch_size=1, epochs=20)
+
+for name, (windows, targets) in {"training": train, "test": test}.items():
+    foretold = model.predict(windows, verbose=0)
+    print(
+        f"{name}: RMSE {rmse(foretold, targets):.3f}, "
+        f"if the next month were like the last {rmse(windows[:, -1], targets):.3f}"
+    )
+
+# %%
+year = (cut + steps * np.arange(1, len(test[1]) + 1)) / 12
+plt.figure(figsize=(9, 3))
+plt.plot(year, test[1], "o-", markersize=4, label="what came")
+plt.plot(year, foretold, "s--", markersize=4, label="what was foretold")
+plt.ylim(-0.05, 1.2)
+plt.xlabel("year")
+plt.ylabel("scaled to 0 … 1")
+plt.legend(loc="upper center", ncols=2)
+plt.show()
+
+# %% [markdown]
+# Always compare with the simplest guess: a network that is no better than "like last month" has
+# learned nothing. It cannot foretell the noise, and nobody can.
+#
+# With the real records in a file, `python scripts/forecast.py --csv sunspots.csv` does all this.
+
+# %% [markdown]
+# ## A little attention
+#
+# The dense layer sees the *last* state only. Let it see all of them, weighted. The simplest
+# attention has no query at all; it scores each state by itself,
+#
+# $$e_t = \tanh(w^\top h_t + b_t), \qquad \alpha = \operatorname{softmax}(e), \qquad
+# c = \sum_t \alpha_t h_t ,$$
+#
+# with a weight for each of the features and a bias for each of the steps. It adds $2 + 20 = 22$
+# weights to a network of 2 units and 20 steps.
+
+# %%
+windows, targets = make_windows(scale(fibonacci(1200)), 20)
+order = np.random.RandomState(13).permutation(len(windows))
+train_rows, test_rows = np.split(order, [int(0.7 * len(order))])
+
+models = {}
+for name, attention in {"last state": False, "attention": True}.items():
+    keras.utils.set_random_seed(0)
+    models[name] = Forecaster(units=2, steps=20, attention=attention)
+    fit(models[name], windows[train_rows], targets[train_rows], batch_size=8, epochs=30)
+    foretold = models[name].predict(windows[test_rows], verbose=0)
+    error = np.mean((foretold - targets[test_rows]) ** 2)
+    print(f"{name}: {models[name].count_params()} parameters, MSE on the test {error:.1e}")
+
+# %% [markdown]
+# Do not make too much of these two errors. Fibonacci numbers grow so fast that, scaled to 0 … 1,
+# nearly all of them are as good as 0:
+
+# %%
+print(f"{np.sum(targets > 0.01)} of {len(targets)} numbers are above 0.01")
+
+# %% [markdown]
+# The error is decided by the few of these that happen to be in the test. Another seed can turn the
+# order of the two around. What is worth seeing is *where* the second network looks when it reads
+# the last window, whose numbers end in 0.38, 0.62 (and the next is 1).
+
+# %%
+with record_attention() as recorded:
+    models["attention"](windows[-1:])
+weights = np.array(recorded[models["attention"].pooling])[0, 0]
+
+plt.figure(figsize=(6, 3))
+plt.bar(range(1, 21), weights)
+plt.axhline(1 / 20, color="black", linestyle=":", label="all weights equal")
+plt.xticks(range(1, 21), fontsize=8)
+plt.xlabel("step of the window; 20 is the last one read")
+plt.ylabel("attention")
+plt.legend()
+plt.show()
+assert np.isclose(weights.sum(), 1)
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. How many parameters has a `Forecaster` with $u$ units that reads one number at a time? And with
+#    attention to $T$ steps?
+# 2. With which $W_h$ has the impulse fallen to half after exactly ten more steps?
+# 3. The scores above go through a tanh. By what factor can the largest weight exceed the smallest
+#    at most?
+
+# %% [markdown]
+# ### Solution 1
+#
+# $W_x$ has $u$ entries, $W_h$ has $u^2$, $b$ has $u$; the dense layer has $u + 1$. Attention adds
+# $u + T$.
+
+
+# %%
+def parameters(u, steps, attention):
+    return u + u * u + u + (u + 1) + (u + steps if attention else 0)
+
+
+assert parameters(2, 20, False) == 11 and parameters(2, 20, True) == 33
+for u, attention in ((1, True), (3, False), (5, True)):
+    model = Forecaster(u, 7, attention)
+    model.build((None, 7, 1))
+    assert model.count_params() == parameters(u, 7, attention)
+
+# %% [markdown]
+# ### Solution 2
+#
+# $W_h^{10} = \frac12$, so it is the tenth root of a half, about 0.933.
+
+# %%
+factor = 0.5**0.1
+response = np.array(simple_rnn(impulse, np.eye(1), factor * np.eye(1), np.zeros(1)))[:, 0]
+assert np.isclose(response[10], 0.5 * response[0])
+
+# %% [markdown]
+# ### Solution 3
+#
+# The scores lie between -1 and 1, and the ratio of two weights is $e$ to the difference of their
+# scores: less than $e^2 \approx 7.4$. Such attention can prefer, but never ignore.
+
+# %%
+assert weights.max() / weights.min() < np.exp(2)
+extreme = np.array(ops.softmax(np.array([1.0, -1.0])))
+assert np.isclose(extreme[0] / extreme[1], np.exp(2))
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * J. Elman, *Finding Structure in Time*, 1990: the simple recurrent network.
+# * Y. Bengio, P. Simard and P. Frasconi, *Learning Long-Term Dependencies with Gradient Descent is
+#   Difficult*, 1994: why it forgets.
+# * C. Raffel and D. Ellis, *Feed-Forward Networks with Attention Can Solve Some Long-Term Memory
+#   Problems*, 2015: attention without a query.

@@ -1,0 +1,263 @@
+# %% [markdown]
+# # Where should a translator look?
+#
+# The first neural translators read the whole source sentence into *one* vector and wrote the
+# translation from it. Long sentences did not fit. In 2015 Bahdanau, Cho and Bengio let the writer
+# look back: before each word, it weighs all the states of the reader anew. That is where attention
+# in today's sense began, two years before the transformer.
+#
+# Let $h_1 \dots h_S$ be the states of the encoder, which reads the source in both directions, and
+# $s$ the state of the decoder, which writes. Then
+#
+# $$\alpha_j = \frac{e^{\operatorname{score}(s, h_j)}}{\sum_k e^{\operatorname{score}(s, h_k)}},
+# \qquad c = \sum_j \alpha_j h_j ,$$
+#
+# and the **context** $c$ is what the decoder gets to see of the source. All that differs is the
+# score.
+
+# %%
+import contextlib
+import io
+import tempfile
+
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+from IPython.display import Image
+from keras import ops
+
+from keras_transformer import (
+    AdditiveAttention,
+    LuongAttention,
+    PrepareDataset,
+    RecurrentTranslator,
+    Trainer,
+    Translate,
+    plot_attention,
+    record_attention,
+)
+
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# ## Scores
+#
+# **Additive** (Bahdanau): a small network with one hidden layer sees both vectors,
+#
+# $$\operatorname{score}(s, h) = v^\top \tanh(W_1 h + W_2 s) .$$
+#
+# **Multiplicative** (Luong): products, which are cheaper. There are three, of which the last is the
+# additive one again, written with the two vectors on top of each other:
+#
+# $$\text{dot: } s^\top h, \qquad \text{general: } s^\top W h, \qquad
+# \text{concat: } v^\top \tanh(W [s; h]) .$$
+
+# %%
+decoder_states = keras.random.normal((1, 4, 8))  # four states s, of size 8
+encoder_states = keras.random.normal((1, 6, 8))  # six states h
+
+layers = {
+    "additive": AdditiveAttention(units=8),
+    "dot": LuongAttention("dot"),
+    "general": LuongAttention("general"),
+    "concat": LuongAttention("concat"),
+}
+for name, layer in layers.items():
+    with record_attention() as recorded:
+        context = layer(decoder_states, encoder_states)
+    weights = np.array(recorded[layer])
+    assert np.allclose(weights.sum(axis=-1), 1, atol=1e-5)
+    print(
+        f"{name:8}  context {tuple(context.shape)}, weights {weights.shape}, "
+        f"{layer.count_params():3} parameters"
+    )
+
+# %% [markdown]
+# Why two matrices $W_1$ and $W_2$ where one for $[s; h]$ would do? Because $W_1 h$ stays the same
+# while the decoder goes on: it is computed once for the sentence. The numbers are the same.
+
+# %%
+layer = layers["additive"]
+w_1 = layer.value_projection.kernel
+w_2 = layer.query_projection.kernel
+v = layer.score.kernel
+
+s, h = decoder_states[0, 0], encoder_states[0]
+apart = ops.tanh(ops.matmul(h, w_1) + ops.matmul(s, w_2))
+both = ops.concatenate([h, ops.broadcast_to(s, (6, 8))], axis=1)
+together = ops.tanh(ops.matmul(both, ops.concatenate([w_1, w_2], axis=0)))
+assert np.allclose(apart, together, atol=1e-5)
+
+expected = ops.softmax(ops.matmul(apart, v)[:, 0])
+with record_attention() as recorded:
+    layer(decoder_states, encoder_states)
+assert np.allclose(recorded[layer][0, 0], expected, atol=1e-5)
+
+# %% [markdown]
+# ## A window
+#
+# Why weigh all of a long source? Luong's **local** attention looks at a window of $2D + 1$
+# positions. Its centre is either the target's own position (*local-m*, monotonic) or predicted from
+# the decoder's state (*local-p*), $p = S \cdot \operatorname{sigmoid}(v_p^\top \tanh(W_p s))$; then
+# the weights are also multiplied by a bell curve around $p$ with $\sigma = D / 2$.
+#
+# **Try it**: change the window, and look at how wide the band is.
+
+# %%
+window = 3
+
+source = keras.random.normal((1, 24, 8), stddev=0.5)
+target = keras.random.normal((1, 20, 8), stddev=0.5)
+local = {
+    "global": LuongAttention("dot"),
+    "local-m": LuongAttention("dot", window=window),
+    "local-p, not trained": LuongAttention("dot", window=window, alignment="predictive"),
+}
+figure, grid = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
+for axes, (name, layer) in zip(grid, local.items(), strict=True):
+    with record_attention() as recorded:
+        layer(target, source)
+    picture = axes.imshow(recorded[layer][0], "Blues", vmin=0, vmax=1)
+    axes.set(title=name, xlabel="source position", ylabel="target position")
+figure.colorbar(picture, ax=grid, label="weight", shrink=0.8)
+plt.show()
+
+# %% [markdown]
+# ## A language that is read backwards
+#
+# To see an alignment, take a language whose word order we know. English says *three one four*; the
+# other language has German words and says them in the opposite order, *vier eins drei*. To
+# translate, one must look at the last word first.
+
+# %%
+english = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+german = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"]
+
+
+def draw_pair(random):
+    digits = random.integers(9, size=random.integers(3, 8))
+    return " ".join(english[i] for i in digits), " ".join(german[i] for i in digits[::-1])
+
+
+random = np.random.default_rng(0)
+dataset = PrepareDataset()([draw_pair(random) for _ in range(4000)])
+print(dataset)
+print(dataset.train[0])
+
+# %% [markdown]
+# `RecurrentTranslator` is the whole system: embeddings, an encoder of two directions, a decoder of
+# either kind, and a projection to words. Bahdanau's decoder looks *before* each step, with the
+# state it had; Luong's looks *after* it and makes $\tanh(W[c; s])$ of what it saw and knew. Four
+# passes over the 2,900 pairs are enough.
+
+# %%
+scratch = tempfile.TemporaryDirectory()  # is gone when the notebook ends
+translators = {}
+for kind in ("bahdanau", "luong"):
+    keras.utils.set_random_seed(0)
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    model = RecurrentTranslator(*sizes, d_model=32, units=64, rate=0.0, attention=kind)
+    model.build(((None, None), (None, None)))
+    trainer = Trainer(model, keras.optimizers.Adam(5e-3), f"{scratch.name}/{kind}")
+    with contextlib.redirect_stdout(io.StringIO()):  # it tells its progress
+        history, _ = trainer.train(
+            dataset.batches(dataset.train, batch_size=32, seed=0),
+            dataset.batches(dataset.validation, batch_size=64),
+            epochs=4,
+        )
+    right = [f"{row['validation_accuracy']:.1%}" for row in history]
+    print(f"{kind}: words right after each epoch {', '.join(right)}")
+    translators[kind] = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
+
+# %%
+sentence = "three one four one five nine"
+for kind, translate in translators.items():
+    print(f"{kind}: {translate(sentence)}")
+
+# %% [markdown]
+# And where did it look? One row for each word that was written, one column for each word that was
+# read. Nobody has told the network which word belongs to which; it has found out, because nothing
+# else makes the loss small.
+
+# %%
+hypothesis = translators["luong"].hypotheses(sentence, return_attention=True)[0][0]
+plot_attention(hypothesis, f"{scratch.name}/attention.png")
+Image(f"{scratch.name}/attention.png", width=420)
+
+# %%
+weights = hypothesis.attention["cross"][0, 0]
+looked_at = weights[:-1].argmax(axis=1)  # without the row of the end
+for word, i in zip(hypothesis.tokens, looked_at, strict=False):
+    print(f"{word[1:]:>6} looked most at {hypothesis.source_tokens[i][1:]}")  # without the ▁
+
+# %% [markdown]
+# It is not always so neat. The encoder's state at a word has read the neighbours too, in both
+# directions, so that a network may find a word *next to* where it stands. Attention shows where
+# information was taken, not what it means.
+#
+# The same two models learn English and German as well: `python scripts/train.py --model luong`.
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. How many parameters has each score if queries have size $a$ and the encoder's states size $b$?
+#    Check *general* and *additive* (with $u$ units).
+# 2. Which of the three scores "dot", "general", "concat" can be made equal to which by a choice of
+#    its weights?
+# 3. The source has 10 words, the target 20, and the attention is local-m with $D = 2$. From which
+#    target position on does the decoder see nothing?
+
+# %% [markdown]
+# ### Solution 1
+#
+# *dot* none; *general* $ab$; *additive* $bu + au + u$. (*concat* is the additive score with $u = a$
+# in our layer.)
+
+# %%
+a, b, u = 6, 10, 7
+shapes = ((None, None, a), (None, None, b))
+general, additive = LuongAttention("general"), AdditiveAttention(u)
+general.build(*shapes)
+additive.build(*shapes)
+assert general.count_params() == a * b
+assert additive.count_params() == b * u + a * u + u
+
+# %% [markdown]
+# ### Solution 2
+#
+# *General* with the identity as its matrix is *dot*. *Concat* is neither: its scores never exceed
+# the sum of the sizes of $v$'s entries, while products grow with the vectors.
+
+# %%
+general, dot = LuongAttention("general"), LuongAttention("dot")
+general.build((1, 4, 8), (1, 6, 8))
+general.set_weights([np.eye(8)])
+assert np.allclose(
+    general(decoder_states, encoder_states), dot(decoder_states, encoder_states), atol=1e-5
+)
+
+concat = layers["concat"]
+long = concat.scores(100 * decoder_states, concat.project(100 * encoder_states))
+assert np.max(np.abs(long)) <= np.abs(concat.additive.score.kernel).sum() + 1e-5
+
+# %% [markdown]
+# ### Solution 3
+#
+# The last source position is 9 (from 0), so position 11 still sees it and position 12 sees nothing:
+# its context is zero.
+
+# %%
+local = LuongAttention("dot", window=2)
+context = np.array(local(keras.random.normal((1, 20, 8)), keras.random.normal((1, 10, 8))))[0]
+sees = np.any(context != 0, axis=1)
+assert sees[:12].all() and not sees[12:].any()
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * D. Bahdanau, K. Cho and Y. Bengio, *Neural Machine Translation by Jointly Learning to Align and
+#   Translate*, 2015, section 3 and appendix A.
+# * M.-T. Luong, H. Pham and C. Manning, *Effective Approaches to Attention-based Neural Machine
+#   Translation*, 2015, section 3.
+# * K. Cho et al., *On the Properties of Neural Machine Translation*, 2014: long sentences do not
+#   fit in one vector.

@@ -1,0 +1,236 @@
+# %% [markdown]
+# # How does a transformer know the order of words?
+#
+# By itself it does not. Self-attention treats a sentence as a bag of words: shuffle the words and
+# the outputs are shuffled, nothing else (exercise 2 of notebook 01). "The dog bites the man" and
+# "the man bites the dog" would be the same news. So the order must be written into the words: a
+# vector for the position is *added* to the vector of each word.
+#
+# The first transformer computes these vectors instead of learning them. Position $t$ becomes $d$
+# numbers, sines and cosines of $d/2$ different wavelengths:
+#
+# $$P_{t,\,2i} = \sin(\omega_i t), \qquad P_{t,\,2i+1} = \cos(\omega_i t), \qquad
+# \omega_i = n^{-2i/d}, \qquad i = 0, \dots, \tfrac d2 - 1 ,$$
+#
+# with $n = 10000$. Think of a clock: one hand is fast, one slow, and together they tell any time.
+
+# %%
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+
+from keras_transformer import (
+    PositionEmbeddingFixedWeights,
+    PositionEmbeddingLayer,
+    sinusoidal_encoding,
+)
+
+np.set_printoptions(precision=8, suppress=True)
+plt.rcParams["figure.dpi"] = 80  # many small details: keep the pictures small
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# ## Four positions
+#
+# Small enough to check with a calculator: $n = 100$ and $d = 4$ give $\omega = 1, \frac1{10}$, so
+# that row $t$ is $\sin t, \cos t, \sin\frac t{10}, \cos\frac t{10}$.
+
+# %%
+positions = np.array(sinusoidal_encoding(4, 4, n=100))
+print(positions)
+
+t = np.arange(4)
+by_hand = np.stack([np.sin(t), np.cos(t), np.sin(t / 10), np.cos(t / 10)], axis=1)
+assert np.allclose(positions, by_hand, atol=1e-6)
+
+# %% [markdown]
+# ## As a picture
+#
+# A hundred positions of size 128. Each row is what is added to the word at that position.
+
+# %%
+encoding = np.array(sinusoidal_encoding(100, 128))
+plt.figure(figsize=(8, 4.2))
+plt.imshow(encoding, "RdBu", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+plt.xlabel("entry of the vector")
+plt.ylabel("position")
+plt.colorbar(label="value")
+plt.show()
+
+# %% [markdown]
+# On the left the numbers change fast from position to position, on the right hardly at all within a
+# sentence. Read downwards, each column is a wave:
+
+# %%
+figure, grid = plt.subplots(4, 1, figsize=(6.5, 4), sharex=True, layout="constrained")
+for axes, i in zip(grid, (0, 8, 16, 32), strict=True):
+    axes.plot(encoding[:, 2 * i], label=f"entry {2 * i}, sine")
+    axes.plot(encoding[:, 2 * i + 1], "--", label=f"entry {2 * i + 1}, cosine")
+    axes.set(ylim=(-1.15, 1.15))
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    axes.set_title(f"wavelength {2 * np.pi * 10000 ** (2 * i / 128):.0f} positions", fontsize=10)
+grid[-1].set_xlabel("position")
+plt.show()
+
+# %% [markdown]
+# ## Why waves?
+#
+# Because of what they make easy. The product of two positions,
+#
+# $$P_s \cdot P_t = \sum_i \bigl(\sin\omega_i s \sin\omega_i t + \cos\omega_i s \cos\omega_i t\bigr)
+# = \sum_i \cos\bigl(\omega_i (s - t)\bigr) ,$$
+#
+# depends on their *distance* alone, and is largest when it is 0. Attention is made of products, so
+# "near me" and "three to the left" are things it can learn to see, at any place of the sentence.
+
+# %%
+products = encoding @ encoding.T
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+picture = left.imshow(products, "viridis", interpolation="nearest")
+left.set(xlabel="position", ylabel="position", title="products of positions")
+figure.colorbar(picture, ax=left)
+for position, style in ((20, "-"), (50, "--"), (80, ":")):
+    right.plot(products[position], style, label=f"position {position}")
+right.set(xlabel="with position", ylabel="product", title="three rows of it", ylim=(20, 80))
+right.legend(loc="upper left", ncols=2, fontsize=8)
+plt.show()
+
+# %% [markdown]
+# **Try it**: what does $n$ do? Set it to 10 and to $10^8$. With a small one the slowest wave comes
+# round within the text, and far positions look alike again; with a large one many entries never
+# change and are wasted.
+
+# %%
+n = 30
+
+encoding = np.array(sinusoidal_encoding(400, 32, n=n))
+plt.figure(figsize=(8, 2.6))
+plt.plot(encoding @ encoding[0])
+plt.xlabel("distance")
+plt.ylabel("product")
+plt.title(f"n = {n}")
+plt.show()
+
+# %% [markdown]
+# ## Words and positions together
+#
+# A layer first needs ids. Two sentences and a vocabulary of seven entries, where 0 is padding and 1
+# an unknown word:
+
+# %%
+vocabulary = ["", "[UNK]", "robot", "you", "too", "i", "am", "a"]
+sentences = ["I am a robot", "you too robot"]
+rows = [[vocabulary.index(word) for word in sentence.lower().split()] for sentence in sentences]
+ids = np.array([row + [0] * (5 - len(row)) for row in rows])
+print(ids)
+
+# %% [markdown]
+# `PositionEmbeddingFixedWeights` adds a vector of the word and the sinusoids of its position. In a
+# model the words' vectors are learned. To have something to look at, `freeze_words` fixes them too,
+# to the sinusoids of their *ids*: an odd choice that teaches a model nothing, but then all numbers
+# are known.
+
+# %%
+fixed = PositionEmbeddingFixedWeights(5, 10, 6, freeze_words=True)
+vectors = np.array(fixed(ids))
+print("shape", vectors.shape)
+print("first", vectors[0, 0])
+print("last ", vectors[1, 4])
+
+words = np.array(sinusoidal_encoding(10, 6))
+assert np.allclose(vectors, words[ids] + np.array(sinusoidal_encoding(5, 6)), atol=1e-6)
+
+# %%
+learned = PositionEmbeddingFixedWeights(5, 10, 6)
+parts = {
+    "words, fixed": words[ids[0]],
+    "positions": sinusoidal_encoding(5, 6),
+    "their sum": vectors[0],
+    "learned words + positions": learned(ids)[0],
+}
+figure, grid = plt.subplots(1, 4, figsize=(9.5, 3), sharey=True, layout="constrained")
+for axes, (name, values) in zip(grid, parts.items(), strict=True):
+    picture = axes.imshow(values, "RdBu", vmin=-3, vmax=3)
+    axes.set_title(name, fontsize=10)
+    axes.set_xlabel("entry")
+grid[0].set_yticks(range(5), [*sentences[0].split(), "(padding)"])
+figure.colorbar(picture, ax=grid, shrink=0.7)
+plt.show()
+
+# %% [markdown]
+# Learned words are multiplied by $\sqrt d$ before the sum, so that they are not drowned by the
+# positions. They alone have weights: 10 words of 6 numbers. Positions are computed when they are
+# needed, so no sentence is too long.
+#
+# The alternative is to learn the positions as well, as BERT does. Then there is a table of them,
+# and a longest sentence.
+
+# %%
+table = PositionEmbeddingLayer(5, 10, 6)
+print("shape", tuple(table(ids).shape), "weights", [tuple(w.shape) for w in table.weights])
+assert learned.count_params() == 60 and table.count_params() == 60 + 30
+
+longer = np.ones((1, 50), "int32")
+print("computed positions:", tuple(learned(longer).shape))
+try:
+    table(longer)
+except ValueError:
+    print("learned positions: refused, the sequence is longer than the table")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. The paper says that the wavelengths grow from $2\pi$ to $10000 \cdot 2\pi$. What is the longest
+#    one exactly, for $d = 128$?
+# 2. All position vectors have the same length. Which?
+# 3. Find the matrix that turns the encoding of *any* position $t$ into that of $t + k$. (Begin with
+#    one pair of entries.)
+
+# %% [markdown]
+# ### Solution 1
+#
+# The last pair has $i = d/2 - 1$ and the wavelength $2\pi\, n^{(d-2)/d}$: a little less than
+# $2\pi n$, which is where the series would end with one pair more.
+
+# %%
+longest = 2 * np.pi * 10000 ** (126 / 128)
+assert 54_000 < longest < 2 * np.pi * 10000
+last_sine = np.array(sinusoidal_encoding(2, 128))[1, 126]
+assert np.isclose(np.arcsin(last_sine), 2 * np.pi / longest)
+
+# %% [markdown]
+# ### Solution 2
+#
+# $\sin^2 + \cos^2 = 1$ for each of the $d/2$ pairs, so the length is $\sqrt{d/2}$.
+
+# %%
+lengths = np.linalg.norm(sinusoidal_encoding(100, 128), axis=1)
+assert np.allclose(lengths, np.sqrt(64))
+
+# %% [markdown]
+# ### Solution 3
+#
+# Each pair is a hand of a clock, and $k$ steps turn it by the angle $\omega_i k$: a rotation, which
+# does not ask what time it was.
+
+
+# %%
+def turn(size, k, n=10000.0):
+    matrix = np.zeros((size, size))
+    for i in range(size // 2):
+        angle = k * n ** (-2 * i / size)
+        sine, cosine = np.sin(angle), np.cos(angle)
+        matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[cosine, sine], [-sine, cosine]]
+    return matrix
+
+
+encoding = np.array(sinusoidal_encoding(60, 16))
+for k in (1, 7, 25):
+    assert np.allclose(encoding[: 60 - k] @ turn(16, k).T, encoding[k:], atol=1e-4)
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * A. Vaswani et al., *Attention Is All You Need*, 2017, sections 3.4 and 3.5.
+# * J. Gehring et al., *Convolutional Sequence to Sequence Learning*, 2017: learned positions.
+# * J. Devlin et al., *BERT*, 2019, figure 2: words, positions and segments.

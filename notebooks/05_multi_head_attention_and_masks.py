@@ -1,0 +1,220 @@
+# %% [markdown]
+# # Why several heads, and what must they not see?
+#
+# A word may need several things at once: its verb, the noun it stands for, the word before it. One
+# softmax gives away one unit of attention, and what goes to the verb is lost to the noun. So a
+# transformer attends $h$ times in parallel, each time through projections of its own:
+#
+# $$\operatorname{head}_i = \operatorname{attention}(Q W_i^Q,\ K W_i^K,\ V W_i^V), \qquad
+# \operatorname{multihead}(Q, K, V) = [\operatorname{head}_1; \dots; \operatorname{head}_h] W^O$$
+#
+# And there are things that a word must not see: padding, which is no word, and, for one who is
+# writing, the words that are not written yet. That is what masks are for.
+
+# %%
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+from keras import ops
+
+from keras_transformer import (
+    DotProductAttention,
+    MultiHeadAttention,
+    causal_mask,
+    combine_masks,
+    padding_mask,
+    record_attention,
+)
+
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# ## The sizes
+#
+# `d_k` is the size of queries and keys *in each head*, `d_v` that of the values, `d_model` that of
+# the result. The sizes of the paper:
+
+# %%
+x = keras.random.normal((64, 5, 512))  # 64 sentences of 5 words
+layer = MultiHeadAttention(h=8, d_k=64, d_v=64, d_model=512)
+print("output", tuple(layer(x, x, x).shape))
+for weight in layer.weights:
+    print(f"{weight.path.split('/', 1)[1]:24} {tuple(weight.shape)}")
+print(f"{layer.count_params():,} parameters")
+
+# %% [markdown]
+# One matrix holds the projections of all heads side by side; a reshape takes them apart. Where
+# `d_k` is divided by the heads once more, as some tutorials do, about an eighth of it is left:
+
+# %%
+narrow = MultiHeadAttention(h=8, d_k=8, d_v=8, d_model=512)
+narrow(x, x, x)
+print(f"{narrow.count_params():,} parameters")
+assert (layer.count_params(), narrow.count_params()) == (1_050_624, 131_776)
+
+# %% [markdown]
+# ## The heads
+#
+# What each of them looks at can be recorded while the layer works. The weights are random still,
+# and the heads are different already; training makes use of that.
+
+# %%
+words = ["the", "dog", "that", "we", "saw", "was", "asleep"]
+x = keras.random.normal((1, len(words), 32))
+layer = MultiHeadAttention(h=4, d_k=8, d_v=8, d_model=32)
+with record_attention() as recorded:
+    layer(2 * x, 2 * x, x)  # times 2: to have something to see
+weights = np.array(recorded[layer.attention])
+print("(batch, heads, queries, keys):", weights.shape)
+
+figure, grid = plt.subplots(1, 4, figsize=(9.5, 3), sharey=True, layout="constrained")
+for i, axes in enumerate(grid):
+    picture = axes.imshow(weights[0, i], "Blues", vmin=0, vmax=1)
+    axes.set_title(f"head {i + 1}")
+    axes.set_xticks(range(len(words)), words, rotation=90)
+grid[0].set_yticks(range(len(words)), words)
+figure.colorbar(picture, ax=grid, label="weight", shrink=0.7)
+plt.show()
+
+# %% [markdown]
+# ## Masks
+#
+# A mask says for each query and each key whether the one may look at the other: True means yes. It
+# has the shape (batch, queries, keys), or one that broadcasts to it.
+#
+# * the **padding mask** closes the keys that are 0, for all queries;
+# * the **causal mask**, or look-ahead mask, closes the keys that come after the query;
+# * a decoder needs both.
+
+# %%
+ids = np.array([[1, 2, 3, 4, 0, 0, 0]])
+masks = {
+    "padding": ops.broadcast_to(padding_mask(ids)[0], (7, 7)),
+    "causal": causal_mask(7),
+    "both": combine_masks(padding_mask(ids), causal_mask(7))[0],
+}
+figure, grid = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
+for axes, (name, mask) in zip(grid, masks.items(), strict=True):
+    axes.imshow(np.array(mask), "Blues", vmin=0, vmax=1.4)
+    for (t, s), is_open in np.ndenumerate(np.array(mask)):
+        axes.text(s, t, "✓" if is_open else "·", ha="center", va="center", fontsize=9)
+    axes.set(title=name, xlabel="key", xticks=range(7), yticks=range(7))
+    axes.set_xticklabels(ids[0])
+grid[0].set(ylabel="query", yticklabels=ids[0])
+plt.show()
+
+print(np.array(padding_mask(ids)))
+print(np.array(causal_mask(5)).astype(int))
+
+# %% [markdown]
+# How does a mask close a key? Its score is replaced by the lowest number there is, *before* the
+# softmax, so that its weight is 0 and the others still sum to 1. Setting the weight to 0 afterwards
+# would leave a sum below 1.
+
+# %%
+x = keras.random.normal((1, 7, 32))
+with record_attention() as recorded:
+    layer(x, x, x, attention_mask=padding_mask(ids))
+weights = np.array(recorded[layer.attention])[0]
+print(np.round(weights[0, :3], 3))  # the first head, three queries
+assert np.allclose(weights.sum(axis=-1), 1, atol=1e-5)
+assert (weights[..., 4:] == 0).all()
+
+# %% [markdown]
+# Two corners where many implementations stumble. What if a query may look at *nothing*? It gets
+# zeros. And in half precision, where a common trick, adding $-10^9$ to the score, gives $-\infty$
+# and, in a row that is closed altogether, "not a number"? The softmax runs in float32.
+
+# %%
+attention = DotProductAttention()
+nothing = attention(x, x, x, attention_mask=np.zeros((7, 7), bool))
+assert (np.array(nothing) == 0).all()
+
+half = DotProductAttention(dtype="float16")
+tensor = ops.cast(x, "float16")
+mask = np.tri(7, k=-1, dtype=bool)  # the first word may look at nothing
+assert np.isfinite(half(tensor, tensor, tensor, attention_mask=mask)).all()
+
+# %% [markdown]
+# ## Try it: the past only
+#
+# Change a word and see which outputs change. With the causal mask, those before it cannot. Change
+# `changed`, or take `masks["causal"]` away.
+
+# %%
+changed = 3
+mask = masks["causal"]
+
+before = layer(x, x, x, attention_mask=mask)
+another = np.array(x)
+another[0, changed] += 1
+after = layer(another, another, another, attention_mask=mask)
+difference = np.abs(np.array(after) - np.array(before))[0].max(axis=-1)
+
+plt.figure(figsize=(6, 2.8))
+plt.bar(range(7), difference)
+plt.axvline(changed, color="black", linestyle=":", label="the word that was changed")
+plt.xlabel("position of the output")
+plt.ylabel("largest change")
+plt.ylim(0, 1.3 * difference.max())
+plt.legend(loc="upper right")
+plt.show()
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Copy the weights of our layer into `keras.layers.MultiHeadAttention` and show that both compute
+#    the same, with a mask. (Its kernels have an axis for the heads.)
+# 2. `d_model` is 64 and $h \cdot$ `d_k` $= h \cdot$ `d_v` $= 64$. How does the number of parameters
+#    depend on $h$?
+# 3. Make a mask with which each word sees only itself and the two words before it.
+
+# %% [markdown]
+# ### Solution 1
+
+# %%
+h, size, d_model = 4, 8, 32
+ours = MultiHeadAttention(h, size, size, d_model)
+theirs = keras.layers.MultiHeadAttention(h, size)
+expected = ours(x, x, x, attention_mask=masks["both"])
+theirs(x, x)
+
+projections = (ours.query_projection, ours.key_projection, ours.value_projection)
+copied = []
+for projection in projections:
+    kernel, bias = projection.get_weights()
+    copied += [kernel.reshape(d_model, h, size), bias.reshape(h, size)]
+kernel, bias = ours.output_projection.get_weights()
+theirs.set_weights([*copied, kernel.reshape(h, size, d_model), bias])
+
+found = theirs(x, x, attention_mask=masks["both"][None])
+assert np.allclose(found, expected, atol=1e-5)
+
+# %% [markdown]
+# ### Solution 2
+#
+# Not at all: three projections from 64 to 64 and one back, $4 \cdot (64 \cdot 64 + 64)$.
+
+# %%
+for h in (1, 2, 4, 8, 64):
+    layer = MultiHeadAttention(h, 64 // h, 64 // h, 64)
+    layer.build((None, 5, 64), (None, 5, 64), (None, 5, 64))
+    assert layer.count_params() == 4 * (64 * 64 + 64)
+
+# %% [markdown]
+# ### Solution 3
+#
+# The causal mask, and a second one for "at most two back".
+
+# %%
+position = np.arange(7)
+near = position[:, None] - position[None, :] <= 2
+window = np.array(combine_masks(causal_mask(7), near))
+assert window.sum(axis=1).tolist() == [1, 2, 3, 3, 3, 3, 3]
+assert window[5].tolist() == [False, False, False, True, True, True, False]
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * A. Vaswani et al., *Attention Is All You Need*, 2017, sections 3.2.2 (heads) and 3.2.3 (who may
+#   see whom).

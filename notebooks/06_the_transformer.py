@@ -1,0 +1,232 @@
+# %% [markdown]
+# # What is inside a transformer?
+#
+# Surprisingly little. An **encoder** reads the source: a stack of layers, each made of
+# self-attention and a small network. A **decoder** writes the target: the same, plus a second
+# attention in between, which looks at what the encoder has read. Around each of these parts $f$
+# there is a residual connection and a normalisation,
+#
+# $$x \leftarrow \operatorname{norm}\bigl(x + f(x)\bigr) \quad \text{(post-norm, the paper)},
+# \qquad x \leftarrow x + f\bigl(\operatorname{norm}(x)\bigr) \quad \text{(pre-norm)} ,$$
+#
+# so that a layer need only *correct* what came before, and the gradient finds its way back through
+# many of them.
+
+# %%
+import inspect
+
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+
+from keras_transformer import (
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    MaskedCrossEntropy,
+    TransformerModel,
+)
+
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# ## One layer of the encoder
+#
+# The forward pass is three lines. `add_norm.before` normalises in the pre-norm version and does
+# nothing in the post-norm one.
+
+# %%
+print(inspect.getsource(EncoderLayer.call).split('"""')[2])
+
+# %% [markdown]
+# The sizes of a well-known course: eight heads of size 8, vectors of 512, and 2048 inside the
+# feed-forward network, which is where most of the weights are.
+
+# %%
+sizes = {"h": 8, "d_k": 8, "d_v": 8, "d_model": 512, "d_ff": 2048, "rate": 0.1}
+layer = EncoderLayer(**sizes)
+layer.build((None, None, 512))
+
+
+def tell_parts(layer, *parts):
+    for part in parts:
+        print(f"{part:16} {getattr(layer, part).count_params():9,}")
+    print(f"{'in all':16} {layer.count_params():9,} parameters")
+
+
+tell_parts(layer, "self_attention", "add_norm_1", "feed_forward", "add_norm_2")
+assert layer.count_params() == 2_233_536
+
+# %% [markdown]
+# ## One layer of the decoder
+#
+# One more attention, whose queries are the decoder's and whose keys and values are the encoder's
+# output, and with it a third norm. (With 1,024 parameters less, 2,365,312, two of the three norms
+# would be one and the same layer: a slip that is easy to make and hard to see.)
+
+# %%
+print(inspect.getsource(DecoderLayer.call).split('"""')[2])
+
+layer = DecoderLayer(**sizes)
+layer.build((None, None, 512), (None, None, 512))
+parts = ("self_attention", "add_norm_1", "cross_attention", "add_norm_2")
+tell_parts(layer, *parts, "feed_forward", "add_norm_3")
+assert layer.count_params() == 2_366_336
+
+# %% [markdown]
+# ## The whole
+#
+# Source ids are embedded, with their positions, and encoded; target ids are embedded and decoded;
+# a last projection gives each word of the target vocabulary a score, the **logit**. Masks are made
+# of the ids, where 0 is padding.
+
+# %%
+print(inspect.getsource(TransformerModel.call).split('"""')[2])
+
+small = {"h": 4, "d_k": 16, "d_v": 16, "d_model": 64, "d_ff_inner": 128, "n": 2, "rate": 0.1}
+words = 1000
+model = TransformerModel(words, words, 10, 10, **small)
+
+random = np.random.default_rng(0)
+source = random.integers(4, words, size=(2, 7))
+target = random.integers(4, words, size=(2, 10))
+logits = model((source, target))
+print("logits", tuple(logits.shape))
+parts = ("source_embedding", "target_embedding", "encoder", "decoder", "projection")
+tell_parts(model, *parts)
+
+# %% [markdown]
+# What does it know before it has learned anything? Nothing, and so each of the $V$ words should get
+# about the probability $1/V$, which costs $\ln V$. A first loss far from this betrays a mistake.
+
+# %%
+loss = float(MaskedCrossEntropy()(target, logits))
+print(f"loss {loss:.2f}, ln V = {np.log(words):.2f}")
+
+# %% [markdown]
+# ## The future cannot change the past
+#
+# In training, the decoder is given the whole target at once and predicts each word from those
+# before it. If any later word shone through, it would learn to copy instead of to write, and fail
+# when it has to write alone. We can test this without reading a line of code: change one target
+# word and see which logits change.
+
+
+# %%
+def influence(model, source, target):
+    """Entry (j, t): how much the logits at position t change if word j of the target changes."""
+    length = target.shape[1]
+    changed = np.repeat(target, length, axis=0)  # a row for each word to change
+    changed[range(length), range(length)] += 1
+    sources = np.repeat(source, length, axis=0)
+    base = np.array(model((source, target)))
+    return np.abs(np.array(model((sources, changed))) - base).max(axis=-1)
+
+
+changes = influence(model, source[:1], target[:1])
+future = np.tril_indices(10, k=-1)  # t < j
+assert changes[future].max() < 1e-5 < changes.diagonal().min()
+
+
+# %%
+def draw(axes, changes, title):
+    picture = axes.imshow(changes / changes.max(), "Blues", vmin=0, vmax=1)
+    axes.set(title=title, xlabel="position of the logits", ylabel="target word that was changed")
+    axes.set(xticks=range(10), yticks=range(10))
+    return picture
+
+
+figure, axes = plt.subplots(figsize=(5.5, 4), layout="constrained")
+figure.colorbar(draw(axes, changes, "who changes whom"), label="change, the largest = 1")
+plt.show()
+
+# %% [markdown]
+# Nothing left of the diagonal: no word changes what was predicted before it. The source is another
+# matter: every word of it may change every logit. Padding may change none of them.
+
+# %%
+padded = np.pad(source, ((0, 0), (0, 5)))
+assert np.allclose(model((padded, target)), logits, atol=1e-5)
+
+# %% [markdown]
+# ## Try it: deeper
+#
+# Where do the weights go? Change the sizes, say `d_model` or `n`, and compare the shares. In a
+# small model with many words the embeddings weigh most; in a deep one, the layers.
+
+# %%
+changes_of_size = {
+    "small": {},
+    "wide": {"d_model": 256, "d_ff_inner": 512, "d_k": 64, "d_v": 64},
+    "deep": {"n": 12},
+    "tied output": {"tie_output": True},
+}
+figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+left = np.zeros(len(changes_of_size))
+models = []
+for changes in changes_of_size.values():
+    models.append(TransformerModel(words, words, 10, 10, **{**small, **changes}))
+    models[-1].build(((None, None), (None, None)))
+for part, hatch in zip(parts, ("", "//", "..", "xx", "--"), strict=True):
+    counts = [getattr(each, part).count_params() if hasattr(each, part) else 0 for each in models]
+    shares = np.array(counts) / [each.count_params() for each in models]
+    axes.barh(list(changes_of_size), shares, left=left, label=part, hatch=hatch, edgecolor="white")
+    left += shares
+axes.invert_yaxis()
+axes.set(xlabel="share of the parameters", xlim=(0, 1))
+axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=5, fontsize=8, frameon=False)
+plt.show()
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Compute the 2,233,536 parameters of the encoder's layer by hand.
+# 2. May the future change the past in an *encoder*? Say what you expect, then test it. When is that
+#    wanted, and when not?
+# 3. A pre-norm stack has one norm more than a post-norm stack of the same depth. Why, and where?
+
+# %% [markdown]
+# ### Solution 1
+#
+# Attention: three projections from 512 to $8 \cdot 8 = 64$ and one back. The network: to 2048 and
+# back. Two norms, each with a factor and a shift for every entry.
+
+# %%
+attention = 3 * (512 * 64 + 64) + (64 * 512 + 512)
+feed_forward = (512 * 2048 + 2048) + (2048 * 512 + 512)
+norms = 2 * (512 + 512)
+assert attention + feed_forward + norms == 2_233_536
+
+# %% [markdown]
+# ### Solution 2
+#
+# Yes: each word sees all others, the later ones included. To understand a sentence that is wanted;
+# to write one it is not.
+
+# %%
+encoded = np.array(model.encode(source))
+another = source.copy()
+another[:, -1] += 1  # the last word
+assert np.abs(np.array(model.encode(another)) - encoded)[:, 0].max() > 1e-4  # the first output
+
+# %% [markdown]
+# ### Solution 3
+#
+# Pre-norm normalises what each part *reads* and leaves the sum as it is. Nobody would normalise the
+# last sum, so the stack does it at its end.
+
+# %%
+stacks = {}
+for norm_first in (False, True):
+    stacks[norm_first] = Encoder(4, 16, 16, 64, 128, n=3, rate=0.0, norm_first=norm_first)
+    stacks[norm_first].build((None, None, 64))
+assert stacks[True].count_params() - stacks[False].count_params() == 64 + 64
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * A. Vaswani et al., *Attention Is All You Need*, 2017, section 3.1 and figure 1.
+# * R. Xiong et al., *On Layer Normalization in the Transformer Architecture*, 2020: post-norm and
+#   pre-norm.
+# * K. He et al., *Deep Residual Learning for Image Recognition*, 2016, and J. Ba et al., *Layer
+#   Normalization*, 2016: the two things around each part.

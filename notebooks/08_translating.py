@@ -1,0 +1,226 @@
+# %% [markdown]
+# # How do probabilities become a sentence?
+#
+# A trained model does not translate. It answers one question, again and again: how probable is each
+# word as the next one? A whole translation $y$ of a source $x$ has the probability
+#
+# $$p(y \mid x) = \prod_t p(y_t \mid y_1 \dots y_{t-1}, x), \qquad
+# \ln p(y \mid x) = \sum_t \ln p(y_t \mid y_1 \dots y_{t-1}, x) ,$$
+#
+# and to translate is to *search* for a sentence that makes this large. With 2,000 words and ten
+# places there are $10^{33}$ sentences, so a search must be modest. We look at two, greedy and beam,
+# at what makes them fast, at where the model looks meanwhile, and at how translations are scored.
+
+# %%
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+from IPython.display import Image
+from keras import ops
+
+from keras_transformer import (
+    RunConfig,
+    RunFolder,
+    Translate,
+    evaluate_run,
+    plot_attention,
+    score,
+    train_run,
+)
+from keras_transformer.special_tokens import END_ID, START_ID
+
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# The small translator of notebook 07, which is trained here if it is not there yet.
+
+# %%
+folder = Path("../runs/course")
+if not RunFolder(folder).weights.exists():
+    config = RunConfig(
+        d_model=128, h=4, d_ff=256, n=2, rate=0.1, epochs=5, warmup_steps=400,
+        learning_rate_scale=1.0,
+    )  # fmt: skip
+    with contextlib.redirect_stdout(io.StringIO()):
+        train_run(config, folder)
+
+translate = Translate.from_run(folder)
+test = RunFolder(folder).read_test()
+print(translate("We want to look for our car."))
+
+# %% [markdown]
+# ## Greedy
+#
+# Take the most probable word, and go on. Let us watch: after each step, the three best candidates.
+
+# %%
+model = translate.model
+sentence = "We want to look for our car."
+source = np.array([[*translate.source_tokenizer.encode(sentence), END_ID]])
+
+
+def name(token):
+    return translate.target_tokenizer.tokens([token])[0].removeprefix("▁")
+
+
+cache, memory = model.start(source, length=20)
+token, written, step_logits = START_ID, [], []
+while token != END_ID and len(written) < 20:
+    logits, cache = model.step(np.array([token]), len(written), cache, memory)
+    probabilities = np.array(ops.softmax(logits))[0]
+    best = np.argsort(-probabilities)[:3]
+    print("   ".join(f"{name(i):>9} {probabilities[i]:6.1%}" for i in best))
+    token = int(best[0])
+    written.append(token)
+    step_logits.append(np.array(logits)[0])
+
+print(translate.target_tokenizer.decode(written))
+assert translate.target_tokenizer.decode(written) == translate(sentence)
+
+# %% [markdown]
+# ## The cache
+#
+# `step` reads *one* token. Yet the decoder attends to all words before it: their keys and values
+# are kept in the cache, since they never change (the future cannot change the past!). Those of the
+# source, the memory, are computed once. The logits are those of the whole decoder, which reads
+# everything again for each word:
+
+# %%
+decoder_input = np.array([[START_ID, *written[:-1]]])
+whole = np.array(model((source, decoder_input)))[0]
+assert np.allclose(whole, step_logits, atol=1e-3)
+
+length = np.arange(1, 41)
+plt.figure(figsize=(6, 3))
+plt.plot(length, length * (length + 1) / 2, "--", label="the whole decoder at each step")
+plt.plot(length, length, "-", label="with a cache")
+plt.xlabel("words of the translation")
+plt.ylabel("positions computed")
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# ## Beam
+#
+# Greedy search never takes a word back. A **beam** keeps the best $k$ beginnings at each step, goes
+# on with all of them, and keeps the best $k$ of what comes out. Long sentences multiply more
+# probabilities and so look worse; therefore the sum of logarithms is divided by a **length
+# penalty**, $\left(\frac{5 + T}{6}\right)^{\alpha}$ for $T$ words.
+#
+# **Try it**: other sentences (the model knows the words of its corpus only), other sizes of the
+# beam, `length_penalty=0`.
+
+# %%
+sentences = ["She couldn't find the old book.", "Do you know where my brother is?"]
+beam_size = 4
+
+for hypotheses in translate.hypotheses(sentences, beam_size=beam_size, n_best=beam_size):
+    for hypothesis in hypotheses:
+        print(f"{hypothesis.score:7.3f}  {hypothesis.text}")
+    print()
+
+# %% [markdown]
+# ## Where it looks
+#
+# The cross-attention of each layer and head, one row for each word that was written. German puts
+# the verb at the end: *to look for* stands in the middle, *suchen* comes last. (The rows are read
+# while the word is being *chosen*; the end of the source often serves as a place to rest.)
+
+# %%
+scratch = tempfile.TemporaryDirectory()  # is gone when the notebook ends
+hypothesis = translate.hypotheses(sentence, return_attention=True)[0][0]
+plot_attention(hypothesis, f"{scratch.name}/attention.png")
+Image(f"{scratch.name}/attention.png", width=760)
+
+# %% [markdown]
+# ## How good is it?
+#
+# **BLEU** compares with translations made by people: how many of the words, and of the runs of two,
+# three and four words, are in a reference too? (Each counts as often as it is there at most.) With
+# $p_n$ the share of runs of $n$ words,
+#
+# $$\mathrm{BLEU} = B \cdot \Bigl(\prod_{n=1}^4 p_n\Bigr)^{1/4}, \qquad
+# B = \min\bigl(1,\ e^{1 - r / c}\bigr) ,$$
+#
+# where the factor $B$ punishes translations of $c$ words in all that are shorter than the $r$ words
+# of the references. **chrF** does the like with letters and forgives a wrong ending. Both are
+# computed by sacrebleu, whose signature says how, so that scores can be compared.
+
+# %%
+greedy, translations = evaluate_run(folder)
+beam, _ = evaluate_run(folder, beam_size=4)
+print(f"greedy  BLEU {greedy.bleu:.1f}  chrF {greedy.chrf:.1f}")
+print(f"beam 4  BLEU {beam.bleu:.1f}  chrF {beam.chrf:.1f}")
+print(greedy.bleu_signature)
+
+# %% [markdown]
+# A score is one number about a thousand sentences. Read them too. The first of those that differ
+# from their reference:
+
+# %%
+wrong = [
+    (english, german, references)
+    for (english, references), german in zip(test, translations, strict=True)
+    if german not in references
+]
+print(f"{len(wrong)} of {len(test)} differ")
+for english, german, references in wrong[:5]:
+    print(f"\n{english}\n  written    {german}\n  reference  {' / '.join(references)}")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. The score of a greedy translation is its log probability. Compute it from the logits.
+# 2. Compute the BLEU of "die Katze sitzt auf dem Stuhl" against the reference "die Katze sitzt auf
+#    dem alten Stuhl" by hand. (There is one reference; count runs of 1 to 4 words.)
+# 3. Show on some sentences that a beam of 1 is the greedy search, and that a beam of 4 never ends
+#    with a worse score when the length penalty is off. For how many is it better?
+
+# %% [markdown]
+# ### Solution 1
+
+# %%
+log_probabilities = np.array(ops.log_softmax(np.array(step_logits)))[range(len(written)), written]
+print(f"{log_probabilities.sum():.4f}")
+assert np.isclose(translate.hypotheses(sentence)[0][0].score, log_probabilities.sum(), atol=1e-3)
+
+# %% [markdown]
+# ### Solution 2
+#
+# The 6 words are all in the reference. Of 5 pairs 4 are, of 4 triples 3, of 3 runs of four 2. The
+# reference has 7 words, so that $B = e^{1 - 7/6}$.
+
+# %%
+by_hand = np.exp(1 - 7 / 6) * (6 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25
+found = score(["die Katze sitzt auf dem Stuhl"], [["die Katze sitzt auf dem alten Stuhl"]]).bleu
+print(f"{100 * by_hand:.2f}")
+assert np.isclose(found, 100 * by_hand)
+
+# %% [markdown]
+# ### Solution 3
+#
+# In general a beam could lose: it may drop the greedy beginning for others that look better then.
+# The library's never drops it.
+
+# %%
+some = [english for english, _ in test[:40]]
+assert translate(some, beam_size=1) == translate(some)
+
+narrow = translate.hypotheses(some)
+wide = translate.hypotheses(some, beam_size=4, length_penalty=0.0)
+gains = [w[0].score - n[0].score for n, w in zip(narrow, wide, strict=True)]
+assert min(gains) > -1e-3
+print(f"better in {sum(gain > 1e-3 for gain in gains)} of {len(some)} sentences")
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * K. Papineni et al., *BLEU: a Method for Automatic Evaluation of Machine Translation*, 2002.
+# * M. Popović, *chrF: character n-gram F-score for automatic MT evaluation*, 2015.
+# * M. Post, *A Call for Clarity in Reporting BLEU Scores*, 2018.
+# * Y. Wu et al., *Google's Neural Machine Translation System*, 2016, section 7: the length penalty.

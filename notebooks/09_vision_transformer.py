@@ -1,0 +1,221 @@
+# %% [markdown]
+# # Can a transformer see?
+#
+# A transformer reads a sequence of vectors and does not ask what they were. So cut an image of
+# $H \times W$ pixels into patches of $P \times P$, write the pixels of each patch in a row, project
+# it to a vector, and you have a "sentence" of
+#
+# $$N = \frac{HW}{P^2}$$
+#
+# "words". One more vector, the **class token**, is put in front: it has no pixels, looks at all
+# patches, and at the end holds what the image shows. With $x_p^i$ the pixels of patch $i$, $E$ the
+# projection and $E_{pos}$ the learned positions,
+#
+# $$z_0 = [x_{class};\ x_p^1 E;\ \dots;\ x_p^N E] + E_{pos} .$$
+#
+# The rest is the encoder of notebook 06. We train a small one on handwritten digits, for a minute.
+
+# %%
+import tempfile
+
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+from IPython.display import Image, display
+from keras import ops
+from sklearn.datasets import load_digits
+
+from keras_transformer import AugmentedImages, VisionTransformer, record_attention
+from keras_transformer.plotting import plot_patch_filters, plot_position_similarity
+
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# ## Images as sequences
+#
+# scikit-learn has 1,797 digits of $8 \times 8$ pixels. With patches of $2 \times 2$ an image has 16
+# words of 4 numbers.
+
+# %%
+images, labels = load_digits(return_X_y=True)
+images = (images / 16).astype("float32").reshape(-1, 8, 8, 1)
+half = len(images) // 2  # the first half to train, the second to test
+patch = 2
+
+figure, grid = plt.subplots(1, 4, figsize=(8, 2.3), layout="constrained")
+for i, axes in enumerate(grid):
+    axes.imshow(images[i, ..., 0], "Greys", vmin=0, vmax=1)
+    for line in np.arange(patch, 8, patch) - 0.5:
+        axes.axhline(line, color="C1", linewidth=1)
+        axes.axvline(line, color="C1", linewidth=1)
+    axes.set(title=f"a {labels[i]}", xticks=[], yticks=[])
+plt.show()
+
+# %% [markdown]
+# Cutting and projecting is a convolution whose steps are as long as its filters. Both ways:
+
+# %%
+sizes = {"h": 4, "d_k": 12, "d_v": 12, "d_model": 48, "d_ff_inner": 96, "n": 3, "rate": 0.0}
+model = VisionTransformer(8, patch, num_classes=10, **sizes, d_head=48)
+model.build((None, 8, 8, 1))
+
+blocks = images[:5].reshape(5, 4, patch, 4, patch).transpose(0, 1, 3, 2, 4)  # a grid of patches
+rows = blocks.reshape(5, 16, patch * patch)
+kernel, bias = model.embedding.projection.get_weights()
+positions = ops.convert_to_numpy(model.embedding.positions)[1:]  # without the class token's
+by_hand = rows @ kernel.reshape(patch * patch, 48) + bias + positions
+
+vectors = np.array(model.embedding(images[:5]))
+print("tokens:", vectors.shape[1], "=", "1 +", 8 * 8 // patch**2)
+assert np.allclose(vectors[:, 1:], by_hand, atol=1e-5)
+print(f"{model.count_params():,} parameters")
+
+# %% [markdown]
+# ## Training
+#
+# A transformer knows nothing of neighbourhood: that a pixel belongs to the one beside it, it has to
+# learn from examples. With 898 of them that is hard, so each is turned, stretched and moved a
+# little, differently in each epoch.
+#
+# **Try it**: more epochs (`scripts/train_vit.py` takes 300), no changes (`turn=0` and so on),
+# another `patch` above.
+
+# %%
+epochs = 30
+
+
+def fit(model, images, epochs, highest_rate):
+    side = images.shape[1]
+    changes = {"turn": 15.0, "stretch": 0.15, "slant": 0.2, "move": side / 11}
+    batches = AugmentedImages(images[:half], labels[:half], batch_size=32, seed=0, **changes)
+    warm = {"warmup_target": highest_rate, "warmup_steps": epochs * len(batches) // 10}
+    rate = keras.optimizers.schedules.CosineDecay(0.0, 9 * warm["warmup_steps"], **warm)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.AdamW(rate, weight_decay=0.05), loss)
+    history = model.fit(batches, epochs=epochs, shuffle=False, verbose=0).history
+    return history["loss"]
+
+
+def right(model, images):
+    return (model.predict(images[half:], verbose=0).argmax(axis=1) == labels[half:]).mean()
+
+
+losses = fit(model, images, epochs, highest_rate=3e-3)
+print(f"{right(model, images):.1%} of the test digits are right")
+
+plt.figure(figsize=(6, 2.8))
+plt.plot(range(1, epochs + 1), losses)
+plt.axhline(np.log(10), color="black", linestyle=":", label="ln 10: guessing")
+plt.xlabel("epoch")
+plt.ylabel("training loss")
+plt.ylim(bottom=0)
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# ## What has it learned?
+#
+# Each filter is one column of $E$, drawn as a patch: how it weighs the four pixels. Red is
+# negative, blue positive. With four pixels there are edges, corners, and light against dark.
+
+# %%
+scratch = tempfile.TemporaryDirectory()  # is gone when the notebook ends
+plot_patch_filters(model, f"{scratch.name}/filters.png", count=16)
+display(Image(f"{scratch.name}/filters.png", width=520))
+
+# %% [markdown]
+# Nobody told it which patches are neighbours. In the next picture each small square belongs to the
+# patch at its place and shows how similar that patch's learned position is to those of all patches.
+# After this short training there is hardly a pattern; in figure 7 of the paper, after a long one,
+# near patches are alike, and rows and columns show.
+
+# %%
+plot_position_similarity(model, f"{scratch.name}/positions.png")
+display(Image(f"{scratch.name}/positions.png", width=460))
+
+# %% [markdown]
+# And where does the class token look in the last layer? The mean over the heads, laid over the
+# image.
+
+# %%
+with record_attention() as recorded:
+    model(images[half : half + 6])
+attention = np.array(recorded[model.encoder.layers[-1].self_attention.attention])
+looks = attention[:, :, 0, 1:].mean(axis=1).reshape(-1, 4, 4)
+
+figure, grid = plt.subplots(2, 6, figsize=(8.5, 3), layout="constrained")
+for i in range(6):
+    grid[0, i].imshow(images[half + i, ..., 0], "Greys", vmin=0, vmax=1)
+    picture = grid[1, i].imshow(looks[i], "Blues", vmin=0, vmax=looks.max())
+    grid[0, i].set_title(f"a {labels[half + i]}", fontsize=10)
+for axes in grid.flat:
+    axes.set(xticks=[], yticks=[])
+figure.colorbar(picture, ax=grid[1], label="weight")
+plt.show()
+
+# %% [markdown]
+# ## Larger images
+#
+# `for_fine_tuning` makes a model for a new task from one that has learned: its head is new, linear
+# and zero, and all else is copied. The images may be larger. Patches keep their size, so there are
+# more of them, and the learned positions are interpolated in two dimensions. Digits of $16 \times
+# 16$ have $8 \times 8$ patches:
+
+# %%
+large = np.array(ops.image.resize(images, (16, 16)))
+tuned = model.for_fine_tuning(num_classes=10, image_size=16)
+print("positions", model.embedding.positions.shape, "→", tuned.embedding.positions.shape)
+assert np.all(np.array(tuned(large[:3])) == 0)  # its head is zero: it prefers nothing yet
+
+fit(tuned, large, epochs=4, highest_rate=1e-3)
+print(f"{right(tuned, large):.1%} of the test digits are right after four epochs")
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. A photograph of $224 \times 224$ pixels has how many patches of $16 \times 16$? By what factor
+#    grows the number of attention weights of a head if the side of the image is doubled?
+# 2. Shuffle the patches *together with* their positions. Does the model mind?
+# 3. Which of the model's weights depend on the size of the image? Compare the two models above.
+
+# %% [markdown]
+# ### Solution 1
+#
+# $14 \cdot 14 = 196$, and 784 after doubling. With the class token, the weights grow from $197^2$
+# to $785^2$: almost sixteenfold.
+
+# %%
+photograph = VisionTransformer(224, 16, 1000, **sizes)
+assert photograph.embedding.grid == (14, 14)
+assert np.isclose((4 * 196 + 1) ** 2 / (196 + 1) ** 2, 15.9, atol=0.1)
+
+# %% [markdown]
+# ### Solution 2
+#
+# No: the encoder sees a bag of vectors, and all that says where a patch was is in its vector. Only
+# the class token must stay in its place, for the head reads the first vector.
+
+# %%
+x = np.array(model.embedding(images[:5]))
+order = np.concatenate([[0], 1 + np.random.default_rng(0).permutation(16)])
+as_it_is = np.array(model.encoder(x))[:, 0]
+shuffled = np.array(model.encoder(x[:, order]))[:, 0]
+assert np.allclose(as_it_is, shuffled, atol=1e-4)
+
+# %% [markdown]
+# ### Solution 3
+#
+# Only the positions: $(64 - 16) \cdot 48$ more of them. Everything else, but for the head, has the
+# same shape.
+
+# %%
+assert tuned.embedding.count_params() - model.embedding.count_params() == (64 - 16) * 48
+assert tuned.encoder.count_params() == model.encoder.count_params()
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * A. Dosovitskiy et al., *An Image is Worth 16x16 Words: Transformers for Image Recognition at
+#   Scale*, 2021: section 3 for the model, figure 7 for the two pictures.
+# * E. Alpaydin and C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI Machine Learning
+#   Repository, 1998: the digits, as scikit-learn brings them.

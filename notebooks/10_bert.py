@@ -1,0 +1,307 @@
+# %% [markdown]
+# # What can one learn by filling in gaps?
+#
+# A translator needs pairs of sentences, and somebody must have made them. Plain text is everywhere.
+# BERT learns from it by itself: hide some of the words and guess them from what stands on *both*
+# sides. Who can fill "the woman is ▢ a book" must know something of grammar and of books.
+#
+# With $M$ the set of hidden places and $\tilde x$ the text with its gaps, the loss is
+#
+# $$L = -\frac1{|M|} \sum_{i \in M} \ln p(x_i \mid \tilde x) ,$$
+#
+# plus that of a second task: does this text follow on that one? What has been learned so, by an
+# encoder like that of notebook 06, is then put to use: to weigh sentences, or to find answers. We
+# do all of this on a very small scale, with the English half of the project's own sentences.
+
+# %%
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+from keras import ops
+
+from keras_transformer import (
+    AnsweringBert,
+    Bert,
+    FindAnswer,
+    MaskedCrossEntropy,
+    PretrainingBert,
+    PretrainingPairs,
+    Summarize,
+    WordPieceTokenizer,
+    answer_examples,
+    read_documents,
+)
+
+keras.utils.set_random_seed(0)
+
+# %% [markdown]
+# ## Pieces of words
+#
+# A vocabulary of all words would be endless. `WordPieceTokenizer` keeps the frequent ones whole and
+# takes rarer ones apart; `##` marks a piece that goes on. So no word is unknown as long as its
+# letters are known.
+
+# %%
+documents = read_documents("../data/english-german.tsv")
+held_out, documents = documents[:1000], documents[1000:]
+tokenizer = WordPieceTokenizer.train(documents)
+print(f"{len(documents):,} sentences, {tokenizer.vocab_size:,} tokens")
+
+for text in ("The woman is reading a book.", "Transformers rebuild the bookstore."):
+    print(tokenizer.tokens(tokenizer.encode(text).ids))
+
+# %% [markdown]
+# ## Gaps
+#
+# BERT reads one text or two: `[CLS]`, the first, `[SEP]`, and perhaps the second and another
+# `[SEP]`. Of the tokens, 15% are to be guessed. Of these, 80% are replaced by `[MASK]`, 10% by a
+# random token and 10% stay as they are, so that the model cannot rely on a token being right only
+# because it is no mask. A sentence is cut in two, and in half of the cases its second part is
+# exchanged for that of another one.
+
+# %%
+batches = PretrainingPairs(documents, tokenizer, seq_length=20, batch_size=64, seed=0)
+(ids, segments, positions), target = batches[0]
+for row in range(3):
+    kept = ids[row] > 0
+    print(" ".join(tokenizer.tokens(ids[row][kept])))
+    words = target["words"][row]
+    print("   to guess:", ", ".join(tokenizer.tokens(words[words > 0])), end="; ")
+    print("it follows" if target["next"][row] == 0 else "it does not follow")
+
+# %%
+figure, grid = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+hidden = np.zeros(ids.shape)
+for row, places in enumerate(positions):
+    hidden[row, places[target["words"][row] > 0]] = 1
+pictures = {
+    "padding, first text, second text": np.where(ids > 0, segments + 1, 0),
+    "tokens to guess": np.where(ids > 0, hidden + 1, 0),
+}
+for axes, (title, picture) in zip(grid, pictures.items(), strict=True):
+    axes.imshow(picture[:32], "Blues", vmin=0, vmax=2.5, aspect="auto", interpolation="nearest")
+    axes.set(title=title, xlabel="position", ylabel="row of the batch")
+    axes.set_xticks(range(0, 20, 5))
+plt.show()
+
+# %% [markdown]
+# ## Pre-training
+#
+# `Bert` is the encoder with its embeddings: words, positions and segments are all learned.
+# `PretrainingBert` adds the two heads. (The published BERT is post-norm; pre-norm learns faster
+# here, and a minute is short. Its text had billions of words, ours has some 80,000.) The number to
+# beat is the loss of a model that guesses by frequency alone and ignores the context: the entropy
+# of the words.
+
+# %%
+epochs = 7
+
+sizes = {"h": 4, "d_k": 16, "d_v": 16, "d_model": 64, "d_ff_inner": 128, "n": 2, "rate": 0.0}
+body = Bert(tokenizer.vocab_size, seq_length=32, **sizes, norm_first=True)
+model = PretrainingBert(body)
+updates = epochs * len(batches)
+
+
+def warm_up_and_fall(highest, updates):
+    warm = {"warmup_target": highest, "warmup_steps": updates // 10}
+    return keras.optimizers.schedules.CosineDecay(0.0, updates - updates // 10, **warm)
+
+
+model.compile(
+    keras.optimizers.AdamW(warm_up_and_fall(4e-3, updates)),
+    {
+        "words": MaskedCrossEntropy(),
+        "next": keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    },
+)
+watched = PretrainingPairs(held_out, tokenizer, 20, 64, seed=0, dynamic=False)
+history = model.fit(
+    batches, validation_data=watched, epochs=epochs, shuffle=False, verbose=0
+).history
+
+# %%
+figure, grid = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+by_chance = {"words": watched.word_entropy(), "next": np.log(2)}
+titles = {"words": "hidden words", "next": "does it follow?"}
+for axes, (name, chance) in zip(grid, by_chance.items(), strict=True):
+    axes.plot(range(1, epochs + 1), history[f"{name}_loss"], "--", label="training")
+    axes.plot(range(1, epochs + 1), history[f"val_{name}_loss"], "o-", label="held-out text")
+    axes.axhline(chance, color="black", linestyle=":", label="without context")
+    axes.set(title=titles[name], xlabel="epoch", ylabel="loss (nats)")
+    axes.set(ylim=(0, 1.25 * chance), xticks=range(1, epochs + 1))
+    axes.legend(fontsize=8)
+plt.show()
+
+# %% [markdown]
+# **Try it**: sentences of your own, with ▢ for the gap. The model knows some 12,000 short sentences
+# and has read them for a minute; be kind. Which *kind* of word fits, such as an infinitive after
+# *wants to*, it learns long before it learns which word.
+
+
+# %%
+def fill(text, best=5):
+    before, after = (tokenizer.encode(part).ids for part in text.split("▢"))
+    ids, segments = tokenizer.join([*before, tokenizer.mask_id, *after])
+    place = np.array([[1 + len(before)]])
+    logits = model((np.array([ids]), np.array([segments]), place))["words"]
+    probabilities = np.array(ops.softmax(logits))[0, 0]
+    order = np.argsort(-probabilities)[:best]
+    return [(tokenizer.tokens([i])[0], float(probabilities[i])) for i in order]
+
+
+for text in ("The woman is ▢ a book.", "Maria wants to ▢ a bike.", "We are drinking ▢."):
+    print(text, "  ", ", ".join(f"{word} {share:.0%}" for word, share in fill(text)))
+
+# %% [markdown]
+# ## A summary
+#
+# The model has made a vector of every token; their mean stands for a sentence. `Summarize` groups
+# the sentences' vectors into $k$ groups and takes from each the sentence nearest to its centre. It
+# writes nothing, it chooses. Nobody has trained it for this.
+
+# %%
+text = (
+    "The coffee is hot. The tea is hot too. My brother is repairing his old bike. He wants to sell "
+    "the bike. We are going to the mountains on Sunday. They are going to the beach on Monday."
+)
+summarize = Summarize(body, tokenizer)
+print(summarize(text, num_sentences=3))
+
+# %% [markdown]
+# ## Questions
+#
+# To answer a question from a text, BERT reads both, and a head of two scores for each token says
+# how well it would begin the answer, and how well end it. The score of an answer is the product of
+# the two probabilities. This head has to be trained, on questions whose answers are known. We make
+# some, with a pattern: three or six facts and a question about one of them. (Six facts are more
+# than this model can read at once. Then it reads parts, and where the answer is not in a part, it
+# shall point at `[CLS]`.)
+
+# %%
+names = ["Maria", "Paul", "Lena", "Lukas", "Emma", "Sophie"]
+things = ["bike", "car", "book", "letter", "hat", "phone", "bottle", "chair", "pizza", "sweater"]
+verbs = {
+    "bought": "buy", "sold": "sell", "found": "find", "cleaned": "clean", "forgot": "forget",
+    "washed": "wash",
+}  # fmt: skip
+
+
+def make_example(random):
+    """A question, a text, and where in it the answer begins and ends."""
+    count = random.choice([3, 6])
+    who, did, what = (random.permutation(x)[:count] for x in (names, list(verbs), things))
+    facts = [f"{a} {b} the {c}." for a, b, c in zip(who, did, what, strict=True)]
+    i = random.integers(count)
+    begin = sum(len(fact) + 1 for fact in facts[:i])
+    if random.random() < 0.5:
+        question, answer = f"Who {did[i]} the {what[i]}?", who[i]
+    else:
+        question, answer = f"What did {who[i]} {verbs[did[i]]}?", f"the {what[i]}"
+    start = begin + facts[i].index(answer)
+    return question, " ".join(facts), start, start + len(answer)
+
+
+random = np.random.default_rng(0)
+examples = [make_example(random) for _ in range(3000)]
+question, context, start, end = examples[0]
+print(context, question, "→", context[start:end])
+
+# %%
+body.pooling.trainable = False  # the vector of a whole text is not asked for here
+answering = AnsweringBert(body)
+inputs, spans = answer_examples(tokenizer, examples, length=body.seq_length)
+loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+updates = 12 * (len(inputs[0]) // 64)
+answering.compile(
+    keras.optimizers.AdamW(warm_up_and_fall(3e-3, updates)), {"start": loss, "end": loss}
+)
+answering.fit(inputs, spans, batch_size=64, epochs=12, verbose=0)
+
+find = FindAnswer(answering, tokenizer)
+tests = [make_example(random) for _ in range(50)]
+right = sum(find(q, text)["answer"] == text[start:end] for q, text, start, end in tests)
+print(f"{right} of 50 new questions answered")
+
+text = "Paul sold the car. Emma bought the bike. Lena found the hat."
+for question in ("Who bought the bike?", "What did Lena find?", "Who sold the car?"):
+    print(question, find(question, text))
+
+# %% [markdown]
+# The answer is always a piece of the text, with its place in it. Here are the two probabilities of
+# each token for the first question.
+
+# %%
+question_ids, context_ids = (tokenizer.encode(x).ids for x in ("Who bought the bike?", text))
+ids, segments = tokenizer.join(question_ids, context_ids)
+scores = answering((np.array([ids]), np.array([segments])))
+figure, axes = plt.subplots(figsize=(9.5, 2.8), layout="constrained")
+for name, shift in (("start", -0.2), ("end", 0.2)):
+    shares = np.array(ops.softmax(scores[name]))[0]
+    hatch = "//" if name == "end" else None
+    axes.bar(np.arange(len(ids)) + shift, shares, 0.4, label=name, hatch=hatch, edgecolor="white")
+axes.set_xticks(range(len(ids)), tokenizer.tokens(ids), rotation=90)
+axes.set_ylabel("probability")
+axes.legend()
+plt.show()
+
+# %% [markdown]
+# Published weights can be loaded from a folder: `Bert.from_pretrained(folder)` and
+# `AnsweringBert.from_pretrained(folder)` with `WordPieceTokenizer.load`. The classes are the same;
+# only then do they know something of the world.
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Of the tokens to guess, which share should be `[MASK]`? Count over some batches.
+# 2. Why can this model not *write* a text word by word, as the decoder of notebook 06 does? Show it
+#    with a change of the last word.
+# 3. Give `FindAnswer` a text that is longer than the model can read, with the answer near its end.
+#    Why does it find it?
+
+# %% [markdown]
+# ### Solution 1
+
+# %%
+masked, count = 0, 0
+for i in range(20):
+    (ids, _, positions), target = batches[i]
+    to_guess = target["words"] > 0
+    masked += (np.take_along_axis(ids, positions, axis=1)[to_guess] == tokenizer.mask_id).sum()
+    count += to_guess.sum()
+print(f"{masked / count:.1%} of {count}")
+assert 0.77 < masked / count < 0.83
+
+# %% [markdown]
+# ### Solution 2
+#
+# Every token sees every other one, the later ones too: the first vector changes with the last word.
+# There is no "so far" in it.
+
+# %%
+pair = tokenizer.arrays(["Maria sold the car.", "Maria sold the hat."], length=10)
+vectors = np.array(body(pair))
+assert np.abs(vectors[0, 1] - vectors[1, 1]).max() > 1e-3  # of "maria"
+
+# %% [markdown]
+# ### Solution 3
+#
+# It lays windows over the text, each of which shares half with the next, and takes the best answer
+# of all. That is why a model must be able to say "not here", which it does with `[CLS]`.
+
+# %%
+did = [verb for verb in verbs if verb != "sold"]
+rest = [thing for thing in things if thing != "car"]
+facts = [f"{names[i % 6]} {did[i % 5]} the {thing}." for i, thing in enumerate(rest)]
+long = " ".join([*facts, "Lukas sold the car."])
+assert len(tokenizer.encode(long).ids) > body.seq_length
+found = find("Who sold the car?", long)
+print(found)
+assert long[found["start"] : found["end"]] == found["answer"]
+
+# %% [markdown]
+# ## Where it comes from
+#
+# * J. Devlin et al., *BERT: Pre-training of Deep Bidirectional Transformers for Language
+#   Understanding*, 2019: sections 3.1 (gaps, two texts) and 4.2 (questions).
+# * Y. Wu et al., *Google's Neural Machine Translation System*, 2016, section 4.1: pieces of words.
+# * D. Miller, *Leveraging BERT for Extractive Text Summarization on Lectures*, 2019.

@@ -5,6 +5,10 @@ BIN = .venv/bin
 JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
+# What JAX has compiled serves the tests that follow, and the next run.
+export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
+export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
 .PHONY: train test test-tensorflow test-jax test-slow parity check format bench notebooks clean
 

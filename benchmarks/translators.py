@@ -47,9 +47,13 @@ def draw(folders, sentence, path):
         translate = Translate.from_run(folder)
         found = translate.hypotheses(sentence, return_attention=True)[0][0]
         weights = found.attention["cross"].mean(axis=(0, 1))  # (T, S)
+        source, target = (
+            [token.removeprefix("▁") for token in tokens]
+            for tokens in (found.source_tokens, found.tokens)
+        )
         picture = axes.imshow(weights, "Blues", vmin=0, vmax=1, aspect="auto")
-        axes.set_xticks(range(len(found.source_tokens)), found.source_tokens, rotation=90)
-        axes.set_yticks(range(len(found.tokens)), found.tokens)
+        axes.set_xticks(range(len(source)), source, rotation=90)
+        axes.set_yticks(range(len(target)), target)
         axes.set_title(RunFolder(folder).path.name)
     figure.colorbar(picture, ax=axes, label="attention")
     with replacing(path) as beside:

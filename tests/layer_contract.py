@@ -19,6 +19,8 @@ BAD_RATES = (1, 1.5, -0.1)
 # Of a small layer of the encoder or the decoder: no two sizes that could be mixed up are equal.
 BLOCK_SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0}
 BOTH_NORMS = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
+# One compiled step takes JAX less time than compiling each operation of it.
+EAGERLY = keras.config.backend() != "jax"
 HALF_POLICIES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 
 
@@ -243,7 +245,7 @@ def train_once(layer, inputs):
     model = keras.Model(part.inputs, keras.layers.Dense(3, dtype="float32")(part.outputs[0]))
     noise = normal(*model(list(inputs.values())).shape)
     sgd = keras.optimizers.SGD(1.0)
-    model.compile(sgd, "mse", run_eagerly=True, auto_scale_loss=False)
+    model.compile(sgd, "mse", run_eagerly=EAGERLY, auto_scale_loss=False)
     model.train_on_batch(list(inputs.values()), noise)
 
 

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # What the backend matters to; the rest computes nothing.
-JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
+JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_attention_page.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # What JAX has compiled serves the tests that follow, and the next run.
@@ -10,7 +10,7 @@ export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
-.PHONY: train test test-tensorflow test-jax test-slow parity check format bench notebooks clean
+.PHONY: train test test-tensorflow test-jax test-slow test-browser parity check format bench notebooks clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -19,17 +19,20 @@ test: .venv/installed ## the suite, on both backends at once
 	$(MAKE) --jobs 2 test-tensorflow test-jax
 
 test-tensorflow: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity and not slow"
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity and not slow and not browser"
 
 # A process each, for JAX keeps what it compiles, and there is a limit to how much a process can hold.
 test-jax: .venv/installed
 	for tests in $(JAX_TESTS); do \
-		KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow" $$tests || exit 1; \
+		KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow and not browser" $$tests || exit 1; \
 	done
 
 test-slow: .venv/installed ## what takes minutes: runs that are killed, processes that are lost
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow $(JAX_TESTS)
+
+test-browser: .venv/browser ## the page of attention, in Debian's chromium with chromium-driver
+	$(BIN)/python -m pytest -q -m browser tests/test_attention_browser.py
 
 parity: .venv/parity ## the comparisons with PyTorch
 	$(BIN)/python -m pytest -q -m parity
@@ -59,6 +62,6 @@ clean: ## runs/ is yours and stays
 	$(INSTALL) ".[test]"
 	touch $@
 
-.venv/parity .venv/bench .venv/notebooks: .venv/%: .venv/installed
+.venv/parity .venv/bench .venv/browser .venv/notebooks: .venv/%: .venv/installed
 	$(INSTALL) ".[test,$*]"
 	touch $@

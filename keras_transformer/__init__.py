@@ -1,5 +1,12 @@
 """The Transformer as Keras 3 layers: train, plot, translate."""
 
+from keras_transformer.attention_page import (
+    AttentionView,
+    hypothesis_views,
+    text_views,
+    translation_views,
+    write_attention_page,
+)
 from keras_transformer.config import RunConfig
 from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
 from keras_transformer.data.images import AugmentedImages
@@ -61,6 +68,7 @@ __all__ = [
     "AddNormalization",
     "AdditiveAttention",
     "AnsweringBert",
+    "AttentionView",
     "AugmentedImages",
     "BahdanauDecoder",
     "Bert",
@@ -109,6 +117,7 @@ __all__ = [
     "causal_mask",
     "combine_masks",
     "evaluate_run",
+    "hypothesis_views",
     "next_words",
     "ngram_prefixes",
     "padding_mask",
@@ -120,6 +129,9 @@ __all__ = [
     "record_attention",
     "score",
     "sinusoidal_encoding",
+    "text_views",
     "train_run",
+    "translation_views",
+    "write_attention_page",
     "write_pairs",
 ]

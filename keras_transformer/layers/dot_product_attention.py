@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer.checks import check_rate
-from keras_transformer.layers.record_attention import note_attention
+from keras_transformer.layers.record_attention import note_attention, note_vectors
 
 _LOWEST_SCORE = float(np.finfo("float32").min)
 
@@ -53,6 +53,7 @@ class DotProductAttention(keras.layers.Layer):
         Returns:
             The weighted sums of values, (..., T, d_v).
         """
+        note_vectors(self, queries, keys)
         scale = 1 / math.sqrt(keys.shape[-1])
         scores = ops.matmul(queries * scale, ops.swapaxes(keys, -1, -2))  # (..., T, S)
         weights = masked_softmax(scores, attention_mask)

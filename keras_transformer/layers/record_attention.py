@@ -1,9 +1,10 @@
-"""The recorder of attention weights."""
+"""The recorders of attention weights, and of the queries and keys that they are made of."""
 
 import contextlib
 import contextvars
 
 _recorder = contextvars.ContextVar("attention_recorder", default=None)
+_vectors_recorder = contextvars.ContextVar("vectors_recorder", default=None)
 
 
 @contextlib.contextmanager
@@ -21,18 +22,41 @@ def record_attention():
         ...     multi_head_attention(x, x, x)
         >>> weights[multi_head_attention.attention].shape  # (B, N, T, S)
     """
-    weights = {}
-    token = _recorder.set(weights)
-    try:
+    with _recording(_recorder) as weights:
         yield weights
+
+
+@contextlib.contextmanager
+def record_vectors():
+    """Collects the queries and keys of every `DotProductAttention`, as `record_attention` does.
+
+    Yields:
+        A dictionary from the attention layer to its queries (..., T, d_k) and keys (..., S, d_k).
+    """
+    with _recording(_vectors_recorder) as vectors:
+        yield vectors
+
+
+@contextlib.contextmanager
+def _recording(recorder):
+    recorded = {}
+    token = recorder.set(recorded)
+    try:
+        yield recorded
     finally:
-        _recorder.reset(token)
+        recorder.reset(token)
 
 
 def note_attention(layer, weights):
     """Hands the weights of an attention layer to the innermost `record_attention`, if any."""
     if (recorded := _recorder.get()) is not None:
         recorded[layer] = weights
+
+
+def note_vectors(layer, queries, keys):
+    """Hands the vectors of an attention layer to the innermost `record_vectors`, if any."""
+    if (recorded := _vectors_recorder.get()) is not None:
+        recorded[layer] = (queries, keys)
 
 
 def is_recording():

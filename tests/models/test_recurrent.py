@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from layer_contract import (
     BAD_RATES,
+    EAGERLY,
     HALF_POLICIES,
     check_dropout,
     check_future_is_unseen,
@@ -242,7 +243,7 @@ def test_half_precision_is_finite_also_of_sentences_of_nothing_but_padding(varia
     assert dtype_of(logits) == HALF_POLICIES[policy]
     assert np.isfinite(numpy(logits)).all()
     assert np.isfinite(steps_of(model, source, target_input)).all()
-    model.compile("sgd", MaskedCrossEntropy(), auto_scale_loss=False, run_eagerly=True)
+    model.compile("sgd", MaskedCrossEntropy(), auto_scale_loss=False, run_eagerly=EAGERLY)
     assert np.isfinite(model.train_on_batch((source, target_input), target)).all()
     assert all(np.isfinite(numpy(w)).all() for w in model.weights)
     assert {w.dtype for w in model.weights} == {"float32"}
@@ -266,7 +267,7 @@ class TestFit:
     def test_one_step_changes_every_weight(self, variant):
         model = with_random_weights(**variant)
         before = model.get_weights()
-        model.compile(keras.optimizers.SGD(1.0), MaskedCrossEntropy(), run_eagerly=True)
+        model.compile(keras.optimizers.SGD(1.0), MaskedCrossEntropy(), run_eagerly=EAGERLY)
         model.train_on_batch((SOURCE, TARGET_INPUT), TARGET)
         for weight, old in zip(model.weights, before, strict=True):
             changes = np.abs(numpy(weight) - old).max() > 1e-6

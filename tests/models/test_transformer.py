@@ -4,6 +4,7 @@ import pytest
 from keras import ops
 from layer_contract import (
     BAD_RATES,
+    EAGERLY,
     HALF_POLICIES,
     check_dropout,
     check_future_is_unseen,
@@ -274,7 +275,7 @@ def test_half_precision_is_finite_also_of_sentences_of_nothing_but_padding(varia
     logits = model((source, target_input))
     assert dtype_of(logits) == HALF_POLICIES[policy]
     assert np.isfinite(numpy(logits)).all()
-    model.compile("sgd", MaskedCrossEntropy(), auto_scale_loss=False, run_eagerly=True)
+    model.compile("sgd", MaskedCrossEntropy(), auto_scale_loss=False, run_eagerly=EAGERLY)
     assert np.isfinite(model.train_on_batch((source, target_input), target)).all()
     assert all(np.isfinite(numpy(w)).all() for w in model.weights)
     assert {w.dtype for w in model.weights} == {"float32"}
@@ -300,7 +301,7 @@ class TestFit:
         model = make(**variant)
         model.build(((None, None), (None, None)))
         before = model.get_weights()
-        model.compile(keras.optimizers.SGD(1.0), MaskedCrossEntropy(), run_eagerly=True)
+        model.compile(keras.optimizers.SGD(1.0), MaskedCrossEntropy(), run_eagerly=EAGERLY)
         model.train_on_batch((SOURCE, TARGET_INPUT), TARGET)
         for weight, old in zip(model.weights, before, strict=True):
             still = weight.path.endswith("key_projection/bias")  # the same for all scores of a row

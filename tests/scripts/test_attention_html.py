@@ -1,0 +1,70 @@
+"""attention_html.py as a user runs it."""
+
+import json
+import re
+
+import pytest
+from run_script import run_script
+from translating import shared_translate, write_run
+
+from keras_transformer import Bert, WordPieceTokenizer
+
+TEXTS = ["the train leaves at seven", "anna has the tickets"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("user")
+    (folder / "run").mkdir()
+    write_run(folder / "run")
+    tokenizer = WordPieceTokenizer.train(TEXTS, min_count=1)
+    tokenizer.save(folder / "bert" / "tokenizer.json")
+    sizes = {"h": 2, "d_k": 4, "d_v": 4, "d_model": 8, "d_ff_inner": 8, "n": 2, "rate": 0.1}
+    model = Bert(tokenizer.vocab_size, 16, **sizes)
+    model.build((None, None))
+    model.save(folder / "bert" / "bert.keras")
+    return folder
+
+
+def data_of(path):
+    page = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
+
+
+def test_it_shows_what_a_translator_attends_to(folder):
+    output = run_script("attention_html.py", "run", "one two three", folder=folder)
+    assert output == "attention.html\n"
+    data = data_of(folder / "attention.html")
+    assert data["title"] == f"one two three → {shared_translate()('one two three')}"
+    kinds = [view["name"].split(":")[0] for view in data["views"]]
+    assert kinds == ["encoder", "decoder", "cross"]
+    assert all(view["vectors"] for view in data["views"])
+
+
+@pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1]], ids=len)
+def test_it_shows_what_a_bert_attends_to(folder, texts):
+    arguments = ["--bert", "bert", *texts, "--output", "pages/bert.html"]
+    assert run_script("attention_html.py", *arguments, folder=folder) == "pages/bert.html\n"
+    data = data_of(folder / "pages" / "bert.html")
+    assert data["title"] == " | ".join(texts)
+    assert data["views"][0]["queryTokens"].count("[SEP]") == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run"], "give the folder of a run and one sentence"),
+        (["run", "one", "two"], "give the folder of a run and one sentence"),
+        (["--bert", "bert", "one", "two", "three"], "give one text or two"),
+        (["run", " "], "the sentence has no words."),
+        (["nowhere", "one"], "nowhere"),
+        (["--bert", "nowhere", "one"], "nowhere"),
+        (["--bert", "bert", "train " * 20], "shorten the text. Received: 22 tokens"),
+    ],
+)
+def test_what_cannot_be_is_refused(folder, arguments, message):
+    arguments = [*arguments, "--output", "no.html"]
+    error = run_script("attention_html.py", *arguments, folder=folder, expected=2)
+    last = error.splitlines()[-1]
+    assert last.startswith("attention_html.py: error: ") and message in last
+    assert not (folder / "no.html").exists()

@@ -194,8 +194,8 @@ class TransformerLanguageModel(keras.Model):
         mask = combine_masks(padding_mask(tokens), causal)
         return self._logits(self.encoder(x, attention_mask=mask, training=training))
 
-    def _logits(self, x):
-        return self.embedding.to_logits(x) if self.tie_output else self.projection(x)
+    def _logits(self, x, words=None):
+        return self.embedding.to_logits(x, words) if self.tie_output else self.projection(x)
 
     def start(self, source, length, copies=1):
         """What generating step by step begins with.
@@ -206,11 +206,12 @@ class TransformerLanguageModel(keras.Model):
             copies: rows for each text, R in all.
 
         Returns:
-            The empty cache, and the memory: nothing.
+            The empty cache, and the memory: the words' vectors, if they are the output's weights.
         """
         rows = ops.shape(source)[0] * copies
         seen = ops.zeros((rows, length), "bool")
-        return {"layers": self.encoder.start(rows, length), "seen": seen}, ()
+        words = self.embedding.vectors(self.compute_dtype) if self.tie_output else ()
+        return {"layers": self.encoder.start(rows, length), "seen": seen}, words
 
     def step(self, tokens, position, cache, memory):
         """Predicts the next word from one token and the cache of those before.
@@ -228,7 +229,7 @@ class TransformerLanguageModel(keras.Model):
         seen = ops.slice_update(cache["seen"], (0, position), tokens != PADDING_ID)
         x = self.embedding(tokens, start=position)
         x, layers = self.encoder.step(x, position, cache["layers"], ops.expand_dims(seen, 1))
-        return self._logits(ops.squeeze(x, axis=1)), {"layers": layers, "seen": seen}
+        return self._logits(ops.squeeze(x, axis=1), memory), {"layers": layers, "seen": seen}
 
     def get_config(self):
         arguments = {

@@ -83,6 +83,9 @@ class RunConfig:
         0.5, "factor on the paper's learning rate (.5: scored better than 1)"
     )
     label_smoothing: float = _setting(0.1, "share of probability given to all words (the paper)")
+    consistency: float = _setting(
+        0.0, "weight of R-Drop: two predictions shall agree (0: it takes twice the time; a few: 5)"
+    )
     clip_norm: float | None = _setting(
         None, "greatest norm of the gradients together (none: it trains well without)"
     )
@@ -108,7 +111,7 @@ class RunConfig:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"`{name}` must be positive. Received: {value}")
-        for name in ("seed", "keep_weights"):
+        for name in ("seed", "keep_weights", "consistency"):
             if getattr(self, name) < 0:
                 raise ValueError(f"`{name}` must not be negative. Received: {getattr(self, name)}")
         for name in _RATES:
@@ -172,13 +175,13 @@ class RunConfig:
         """The settings with which a run goes on.
 
         Args:
-            **changes: fields to set otherwise. How long it trains may change, and where the data
-                is; what the run is may not.
+            **changes: fields to set otherwise. How long it trains may change, whether its
+                predictions shall be consistent, and where the data is; what the run is may not.
 
         Raises:
             ValueError: if another field than these would change.
         """
-        fixed = set(changes) - {"epochs", "patience", "data", "validation", "test"}
+        fixed = set(changes) - {"epochs", "patience", "consistency", "data", "validation", "test"}
         other = {name: changes[name] for name in fixed if changes[name] != getattr(self, name)}
         if other:
             raise ValueError(

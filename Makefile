@@ -10,7 +10,7 @@ export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
-.PHONY: train test test-tensorflow test-jax test-slow test-browser parity check format bench notebooks clean
+.PHONY: train test test-tensorflow test-jax test-slow test-browser parity check format bench notebooks docs clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -53,8 +53,11 @@ bench: .venv/bench ## one table row per system and question; an hour
 notebooks: .venv/notebooks ## builds and executes all of them; ARGS="01_attention" only some
 	$(BIN)/python notebooks/build.py $(ARGS)
 
+docs: .venv/docs ## the site of documents and reference, in site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean: ## runs/ is yours and stays
-	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf .venv build dist site *.egg-info .cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/installed: setup.cfg pyproject.toml constraints.txt
@@ -62,6 +65,6 @@ clean: ## runs/ is yours and stays
 	$(INSTALL) ".[test]"
 	touch $@
 
-.venv/parity .venv/bench .venv/browser .venv/notebooks: .venv/%: .venv/installed
+.venv/parity .venv/bench .venv/browser .venv/notebooks .venv/docs: .venv/%: .venv/installed
 	$(INSTALL) ".[test,$*]"
 	touch $@

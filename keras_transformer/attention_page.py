@@ -62,6 +62,13 @@ def write_attention_page(path, views, title):
         OSError: if the file cannot be written; what was there before is then unharmed.
         ValueError: if there is no view, or its arrays do not fit its tokens or are not finite.
     """
+    page = make_attention_page(views, title)
+    with replacing(path) as beside:
+        beside.write_text(page, encoding="utf-8")
+
+
+def make_attention_page(views, title):
+    """The text of the page that `write_attention_page` writes."""
     if not views:
         raise ValueError(f"There is no attention to show. Received: views={views}")
     data = {"title": str(title), "views": [_view_data(view) for view in views]}
@@ -69,8 +76,7 @@ def write_attention_page(path, views, title):
     text = json.dumps(data, separators=(",", ":")).translate(_ESCAPES)
     page = resources.files("keras_transformer").joinpath("attention_page.html")
     before, after = page.read_text(encoding="utf-8").split(_DATA)
-    with replacing(path) as beside:
-        beside.write_text(before + text + after, encoding="utf-8")
+    return before + text + after
 
 
 def hypothesis_views(hypothesis):

@@ -5,24 +5,65 @@ from pathlib import Path
 
 import keras
 import pytest
+from translating import write_run
+
+import keras_transformer as kt
+from keras_transformer.export.ctranslate2 import export_ctranslate2
+from keras_transformer.export.saved_model import export_saved_model
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
+def blocks_of(name):
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
 def test_the_code_about_the_other_models_runs(monkeypatch, capsys):
     keras.utils.set_random_seed(0)
     monkeypatch.chdir(ROOT)
-    text = (ROOT / "docs/models.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names = {}
-    for block in blocks:
+    for block in blocks_of("models.md"):
         if not re.search(r"\.from_\w+\(\"", block):  # needs what one downloads
             exec(compile(block, "docs/models.md", "exec"), names)
     printed = capsys.readouterr().out
     assert printed.startswith("We ")
     assert "'answer': 'Anna'" in printed
     assert printed.strip().endswith("(1, 3)")
+
+
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="a SavedModel needs TensorFlow")
+def test_the_code_about_translating_runs(monkeypatch, tmp_path, capsys):
+    """With a run that knows other words, and the exports that the text says have been made."""
+    run = tmp_path / "runs/english-german"
+    write_run(run)
+    translate = kt.Translate.from_run(run)
+    tokenizers = (translate.source_tokenizer, translate.target_tokenizer)
+    export_saved_model(translate, run / "exported/saved_model/1")
+    export_ctranslate2(translate.model, *tokenizers, run / "exported/ctranslate2")
+    (tmp_path / "book.txt").write_text("one two\nthree\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks_of("overview.md"):
+        exec(compile(block, "docs/overview.md", "exec"), names)
+    assert "eins zwei\ndrei\n" in capsys.readouterr().out
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = (ROOT / "docs/reference").glob("*.md")
+    text = "".join(path.read_text(encoding="utf-8") for path in pages)
+    named = re.findall(r"^::: keras_transformer\.([\w.]+)$", text, re.MULTILINE)
+    assert set(kt.__all__) <= {name.split(".")[-1] for name in named}
+    assert len(named) == len(set(named))
+
+
+def test_every_page_is_in_the_contents():
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    listed = re.findall(r"^ +- .*?([\w/]+\.(?:md|ipynb))$", contents, re.MULTILINE)
+    assert set(listed) == pages | notebooks | {"index.md"}
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)

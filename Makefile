@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # What the backend matters to; the rest computes nothing.
-JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_attention_page.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
+JAX_TESTS = tests/test_masks.py tests/layers tests/models tests/training tests/inference tests/export tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # What JAX has compiled serves the tests that follow, and the next run.
@@ -31,8 +31,8 @@ test-slow: .venv/installed ## what takes minutes: runs that are killed, processe
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow $(JAX_TESTS)
 
-test-browser: .venv/browser ## the page of attention, in Debian's chromium with chromium-driver
-	$(BIN)/python -m pytest -q -m browser tests/test_attention_browser.py
+test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver
+	$(BIN)/python -m pytest -q -m browser tests/test_attention_browser.py tests/test_demo_browser.py
 
 parity: .venv/parity ## the comparisons with PyTorch
 	$(BIN)/python -m pytest -q -m parity

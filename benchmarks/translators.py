@@ -8,10 +8,7 @@ python benchmarks/translators.py runs/bahdanau runs/luong runs/transformer
 
 import argparse
 
-from matplotlib.figure import Figure
-
-from keras_transformer import RunFolder, Translate, evaluate_run
-from keras_transformer.files import replacing
+from keras_transformer import RunFolder, Translate, evaluate_run, plot_alignments
 
 SENTENCE = "The quiet child doesn't have time to read this email."
 
@@ -39,25 +36,11 @@ def print_row(folder):
 
 
 def draw(folders, sentence, path):
-    """The mean attention of all layers and heads, a picture for each run."""
-    figure = Figure(figsize=(4.2 * len(folders), 4.4), layout="constrained")
-    for axes, folder in zip(
-        figure.subplots(1, len(folders), squeeze=False)[0], folders, strict=True
-    ):
-        translate = Translate.from_run(folder)
-        found = translate.hypotheses(sentence, return_attention=True)[0][0]
-        weights = found.attention["cross"].mean(axis=(0, 1))  # (T, S)
-        source, target = (
-            [token.removeprefix("▁") for token in tokens]
-            for tokens in (found.source_tokens, found.tokens)
-        )
-        picture = axes.imshow(weights, "Blues", vmin=0, vmax=1, aspect="auto")
-        axes.set_xticks(range(len(source)), source, rotation=90)
-        axes.set_yticks(range(len(target)), target)
-        axes.set_title(RunFolder(folder).path.name)
-    figure.colorbar(picture, ax=axes, label="attention")
-    with replacing(path) as beside:
-        figure.savefig(beside, dpi=110)
+    found = {}
+    for folder in folders:
+        hypotheses = Translate.from_run(folder).hypotheses(sentence, return_attention=True)
+        found[RunFolder(folder).path.name] = hypotheses[0][0]
+    plot_alignments(found, path)
 
 
 def main():

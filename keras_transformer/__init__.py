@@ -55,7 +55,19 @@ from keras_transformer.models import (
     TransformerModel,
     VisionTransformer,
 )
-from keras_transformer.plotting import plot_attention, plot_losses
+from keras_transformer.plotting import (
+    plot_alignments,
+    plot_attention,
+    plot_attention_weights,
+    plot_losses,
+    plot_masks,
+    plot_patch_filters,
+    plot_position_similarity,
+    plot_positions,
+    plot_schedules,
+    plot_similarities,
+    plot_speeds,
+)
 from keras_transformer.reading import FindAnswer, Summarize, read_bert
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.losses import MaskedCrossEntropy
@@ -121,8 +133,17 @@ __all__ = [
     "next_words",
     "ngram_prefixes",
     "padding_mask",
+    "plot_alignments",
     "plot_attention",
+    "plot_attention_weights",
     "plot_losses",
+    "plot_masks",
+    "plot_patch_filters",
+    "plot_position_similarity",
+    "plot_positions",
+    "plot_schedules",
+    "plot_similarities",
+    "plot_speeds",
     "read_bert",
     "read_documents",
     "read_pairs",

@@ -139,9 +139,7 @@ class SharedTranslator:
         ValueError: if an option is out of range.
     """
 
-    def __init__(
-        self, translate, batch_size=32, room=128, gathering=0.005, timeout=60, **options
-    ):
+    def __init__(self, translate, batch_size=32, room=128, gathering=0.005, timeout=60, **options):
         check_sizes(batch_size=batch_size, room=room)
         check_positive(gathering=gathering, timeout=timeout)
         SearchOptions(**options)
@@ -157,6 +155,7 @@ class SharedTranslator:
     def check(self, sentence):
         """Refuses a sentence that cannot be translated."""
         try:
+            sentence.encode("utf-8")
             words = len(encode_source(self.translate.source_tokenizer, sentence)) - 1
             check_length(1, words)
         except UnicodeEncodeError:
@@ -188,8 +187,9 @@ class SharedTranslator:
         """Ends the thread after what it is doing. Who waits is refused."""
         with self._changed:
             self._closed = True
-            for request in (*self._sentences, *self._pictures):
-                request.future.cancel()
+            for request in (*_take(self._sentences, self.room), *_take(self._pictures, self.room)):
+                if request.future.set_running_or_notify_cancel():
+                    request.future.set_exception(_stopping())
             self._changed.notify_all()
         self._thread.join(timeout=5)
 
@@ -205,8 +205,6 @@ class SharedTranslator:
             waiting.append(request)
             self._changed.notify_all()
         concurrent.futures.wait([request.future], self.timeout)
-        if request.future.cancelled():
-            raise _stopping()
         if not request.future.done():
             request.future.cancel()
             reason = f"It takes too long, try again. Received: nothing in {self.timeout} seconds"
@@ -275,7 +273,7 @@ class SharedTranslator:
             )
             raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, reason)
         try:
-            # What the translation reads of the sentence comes first. The title is in the page around.
+            # First what the translation reads of the sentence. The page around has a title.
             views = translation_views(self.translate, hypothesis)[::-1]
             return make_attention_page(views, title="")
         except Exception:
@@ -388,9 +386,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _discard(self):
         """Reads what is still being sent: many hear no answer before they have sent all."""
-        self.connection.settimeout(1)
         left = _DISCARDED
         with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(1)
             while left > 0 and (some := self.rfile.read1(MAX_BYTES)):
                 left -= len(some)
 

@@ -1,18 +1,27 @@
 """What pictures promise: to be whole, for any number of runs and epochs, words and heads."""
 
+import itertools
 import os
 import re
 
 import numpy as np
 import pytest
 
+from keras_transformer import WarmupSchedule, causal_mask, padding_mask, sinusoidal_encoding
 from keras_transformer.inference.translate import Hypothesis
 from keras_transformer.models import VisionTransformer
 from keras_transformer.plotting import (
+    plot_alignments,
     plot_attention,
+    plot_attention_weights,
     plot_losses,
+    plot_masks,
     plot_patch_filters,
     plot_position_similarity,
+    plot_positions,
+    plot_schedules,
+    plot_similarities,
+    plot_speeds,
 )
 
 
@@ -229,3 +238,131 @@ def test_other_weights_are_another_picture(tmp_path, plot):
         plot(model, tmp_path / "picture.png")
         pictures.append((tmp_path / "picture.png").read_bytes())
     assert pictures[0] == pictures[1] != pictures[2]
+
+
+# All of them
+
+WORDS = ["Donaudampfschifffahrt", "[PAD]", "a", "Krankenversicherungen", "$x$", "_"]
+WEIGHTS = np.full((1, 2, 6, 6), 1 / 6)
+SPEEDS = {"ours": {"batch 1": 2.0, "batch 32": 3.0}, "another": {"batch 1": 1.0, "batch 32": 1.0}}
+PLOTS = {
+    "losses": lambda path=None: plot_losses({"run": RUN}, path),
+    "schedules": lambda path=None: plot_schedules({"small": WarmupSchedule(8, 9)}, 30, path),
+    "attention": lambda path=None: plot_attention(make_hypothesis(3, 4), path),
+    "weights": lambda path=None: plot_attention_weights(WEIGHTS, WORDS, WORDS, path),
+    "alignments": lambda path=None: plot_alignments({"a": make_hypothesis(3, 4)}, path),
+    "masks": lambda path=None: plot_masks({"causal": causal_mask(6)}, WORDS, path),
+    "positions": lambda path=None: plot_positions(sinusoidal_encoding(9, 8), path),
+    "similarities": lambda path=None: plot_similarities(np.eye(6), WORDS, path),
+    "filters": lambda path=None: plot_patch_filters(make_vit(), path),
+    "position similarity": lambda path=None: plot_position_similarity(make_vit(), path),
+    "speeds": lambda path=None: plot_speeds(SPEEDS, "sentences/s", path),
+}
+
+
+def first_axes(axes):
+    return np.ravel(axes)[0]
+
+
+@pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
+def test_returns_its_axes_and_writes_only_if_asked_to(tmp_path, monkeypatch, plot):
+    monkeypatch.chdir(tmp_path)
+    assert first_axes(plot()).figure.axes
+    assert os.listdir(tmp_path) == []
+    plot(tmp_path / "picture.png")
+    assert os.listdir(tmp_path) == ["picture.png"]
+
+
+def overlapping(labels):
+    boxes = [label.get_window_extent() for label in labels if label.get_text()]
+    return [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
+
+
+@pytest.mark.parametrize("number", (6, 12, 20))
+@pytest.mark.parametrize("name", ("weights", "alignments", "masks", "similarities"))
+def test_no_two_names_overlap(name, number):
+    """Six to twenty tokens, German words of twenty letters among them."""
+    words = [(WORDS * 4)[i] for i in range(number)]
+    weights = np.full((2, 3, number, number), 1 / number)
+    hypothesis = Hypothesis("t", -1.0, words, words, {"cross": weights})
+    axes = {
+        "weights": lambda: plot_attention_weights(weights, words, words),
+        "alignments": lambda: plot_alignments({"first": hypothesis, "second": hypothesis}),
+        "masks": lambda: plot_masks({"causal": causal_mask(number)}, words),
+        "similarities": lambda: plot_similarities(np.eye(number), words),
+    }[name]()
+    figure = first_axes(axes).figure
+    figure.canvas.draw()
+    for drawn in np.ravel(axes):
+        for axis in (drawn.xaxis, drawn.yaxis):
+            labels = axis.get_ticklabels()
+            assert not labels or len(labels) == number
+            assert not overlapping(labels)
+
+
+def test_masks_show_who_may_attend():
+    ids = np.array([[4, 5, 0]])
+    masks = {"padding": padding_mask(ids), "causal": causal_mask(3)}
+    padding, causal = plot_masks(masks)
+    rows = [
+        np.asarray(axes.collections[0].get_array()).reshape(-1, 3) for axes in (padding, causal)
+    ]
+    np.testing.assert_array_equal(rows[0], [[1, 1, 0]])
+    np.testing.assert_array_equal(rows[1][::-1], np.tril(np.ones((3, 3))))  # drawn from below
+    assert [axes.get_title() for axes in (padding, causal)] == ["padding", "causal"]
+
+
+def test_alignments_are_the_mean_of_layers_and_heads():
+    weights = np.zeros((1, 2, 1, 2))
+    weights[0, 0, 0, 0] = weights[0, 1, 0, 1] = 1
+    (axes,) = plot_alignments({"run": make_hypothesis(1, 2, weights=weights)})
+    np.testing.assert_array_equal(axes.images[0].get_array(), [[0.5, 0.5]])
+
+
+def test_positions_are_drawn_as_they_are():
+    encoding = np.array(sinusoidal_encoding(9, 8))
+    heat_map, waves = plot_positions(encoding)
+    np.testing.assert_array_equal(heat_map.images[0].get_array(), encoding)
+    np.testing.assert_allclose(waves.lines[0].get_ydata(), encoding[:, 0] / np.abs(encoding).max())
+
+
+def test_similarity_is_the_cosine():
+    axes = plot_similarities(np.array([[3.0, 0], [0, 2], [1, 1], [0, 0]]), "abcd")
+    half = np.sqrt(0.5)
+    expected = [[1, 0, half, 0], [0, 1, half, 0], [half, half, 1, 0], [0, 0, 0, 0]]
+    np.testing.assert_allclose(axes.images[0].get_array(), expected, atol=1e-6)
+
+
+def test_schedules_are_drawn_from_the_first_update_to_the_last():
+    schedule = WarmupSchedule(16, 10)
+    line = plot_schedules({"run": schedule}, 40).lines[0]
+    np.testing.assert_array_equal(line.get_xdata(), range(41))
+    assert np.argmax(line.get_ydata()) == 10
+    assert max(line.get_ydata()) == pytest.approx(float(schedule(10)))
+
+
+def test_speeds_stand_at_their_bars():
+    axes = plot_speeds(SPEEDS, "sentences/s")
+    assert [bar.get_width() for bar in axes.patches] == [2, 3, 1, 1]
+    assert [text.get_text() for text in axes.texts] == ["2", "3", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("plot", "message"),
+    [
+        (lambda: plot_schedules({}, 3), "nothing to draw"),
+        (lambda: plot_schedules({"a": WarmupSchedule(8, 9)}, 0), "steps"),
+        (lambda: plot_attention_weights(WEIGHTS, WORDS, "ab"), "T and S names"),
+        (lambda: plot_attention_weights(WEIGHTS[0], WORDS, WORDS), "layers, heads"),
+        (lambda: plot_alignments({}), "nothing to draw"),
+        (lambda: plot_masks({}), "at least one mask"),
+        (lambda: plot_masks({"a": np.ones(3, bool)}), r"mask of \(T, S\)"),
+        (lambda: plot_positions(np.ones(3)), "matrix"),
+        (lambda: plot_similarities(np.eye(3), "ab"), "3 vectors, 2 names"),
+        (lambda: plot_speeds({}, "x"), "same cases"),
+        (lambda: plot_speeds({"a": {"x": 1.0}, "b": {"y": 1.0}}, "x"), "same cases"),
+    ],
+)
+def test_refuses_what_cannot_be_drawn(plot, message):
+    with pytest.raises(ValueError, match=f"{message}.*Received: "):
+        plot()

@@ -1,0 +1,64 @@
+"""demo.py as a user runs it."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from run_script import SCRIPTS, run_script
+from translating import shared_translate, write_run
+
+# A process that was started in the background may have been told not to hear Ctrl-C.
+START = (
+    "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    f"sys.argv[0] = 'demo.py'; runpy.run_path({str(SCRIPTS / 'demo.py')!r}, run_name='__main__')"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("user")
+    (folder / "run").mkdir()
+    write_run(folder / "run")
+    return folder
+
+
+def test_it_serves_a_run_until_it_is_interrupted(folder):
+    command = [sys.executable, "-c", START, "run", "--port", "0", "--beam", "3", "--n-best", "2"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline().startswith("Loading run; the first translation takes")
+        address = re.match(r"(http://127\.0\.0\.1:\d+/) ", process.stdout.readline())[1]
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert b'<p class="quiet">run</p>' in answer.read()
+        body, headers = json.dumps({"sentence": "one two"}).encode(), {}
+        headers["Content-Type"] = "application/json"
+        request = urllib.request.Request(f"{address}translate", body, headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            found = json.load(answer)["translations"]
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "\nStopped.\n"
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    expected = shared_translate().hypotheses("one two", beam_size=3, n_best=2)[0]
+    assert [x["text"] for x in found] == [x.text for x in expected]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere"),
+        (["run", "--beam", "2", "--n-best", "3"], "Received: n_best=3, beam_size=2"),
+        (["run", "--port", "65536"], "Received: port=65536"),
+        (["run", "--host", "no such host"], "demo.py: error: "),
+        (["run", "--port", "many"], "argument --port: invalid int value: 'many'"),
+    ],
+)
+def test_what_cannot_be_is_refused(folder, arguments, message):
+    error = run_script("demo.py", *arguments, folder=folder, expected=2)
+    last = error.splitlines()[-1]
+    assert last.startswith("demo.py: error: ") and message in last

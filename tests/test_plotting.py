@@ -337,8 +337,8 @@ def test_schedules_are_drawn_from_the_first_update_to_the_last():
     schedule = WarmupSchedule(16, 10)
     line = plot_schedules({"run": schedule}, 40).lines[0]
     np.testing.assert_array_equal(line.get_xdata(), range(41))
-    assert np.argmax(line.get_ydata()) == 10
-    assert max(line.get_ydata()) == pytest.approx(float(schedule(10)))
+    expected = [float(schedule(step)) for step in range(41)]
+    np.testing.assert_allclose(line.get_ydata(), expected, rtol=1e-6)
 
 
 def test_speeds_stand_at_their_bars():
@@ -358,7 +358,7 @@ def test_speeds_stand_at_their_bars():
         (lambda: plot_masks({}), "at least one mask"),
         (lambda: plot_masks({"a": np.ones(3, bool)}), r"mask of \(T, S\)"),
         (lambda: plot_positions(np.ones(3)), "matrix"),
-        (lambda: plot_similarities(np.eye(3), "ab"), "3 vectors, 2 names"),
+        (lambda: plot_similarities(np.eye(3), "ab"), "each vector a name"),
         (lambda: plot_speeds({}, "x"), "same cases"),
         (lambda: plot_speeds({"a": {"x": 1.0}, "b": {"y": 1.0}}, "x"), "same cases"),
     ],

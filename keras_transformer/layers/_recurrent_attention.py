@@ -1,6 +1,7 @@
 """What the attentions of recurrent decoders have in common."""
 
 import keras
+from keras import ops
 
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
@@ -26,6 +27,12 @@ class RecurrentAttention(keras.layers.Layer):
         """As `call`, given the keys that `project` has made of the values once for all steps."""
         weights = self.weigh(queries, self.scores(queries, keys), attention_mask, start)
         return weighted_sum(self, weights, values)
+
+    def attend_once(self, query, memory, attention_mask, position):
+        """The context of the one query at a position, (B, any) -> (B, E); the memory holds keys and
+        values."""
+        query = ops.expand_dims(query, axis=1)
+        return ops.squeeze(self.attend(query, *memory, attention_mask, position), axis=1)
 
     def project(self, values):
         """The keys of the values (B, S, E): the part of the scores that needs no query."""

@@ -36,12 +36,11 @@ class RecurrentDecoder(keras.layers.Layer):
         ]
 
     def _build_parts(self, x_shape, encoder_output_shape, cell_input_size):
-        batch, size = x_shape[0], encoder_output_shape[-1]
         check_vectors(x_shape, self.d_model)
-        self.recurrent_cell.build((batch, cell_input_size))
+        self.recurrent_cell.build((x_shape[0], cell_input_size))
         for first_state in self.first_states:
-            first_state.build((batch, size))
-        self.attention.build((batch, None, self.units), encoder_output_shape)
+            first_state.build((x_shape[0], encoder_output_shape[-1]))
+        self.attention.build((x_shape[0], None, self.units), encoder_output_shape)
 
     def call(self, x, encoder_output, attention_mask=None):
         """Decodes, one position after the other.
@@ -55,8 +54,7 @@ class RecurrentDecoder(keras.layers.Layer):
             (B, T, D).
         """
         state, memory = self.start(encoder_output)
-        # On TensorFlow a scan can put out only what has the shapes of its carry: what is recorded
-        # becomes a part of the state.
+        # On TensorFlow a scan puts out only shapes of its carry: what is recorded joins the state.
         recording = is_recording()
         if recording:
             state = {**state, "weights": ops.zeros(ops.shape(encoder_output)[:2], "float32")}
@@ -112,12 +110,6 @@ class RecurrentDecoder(keras.layers.Layer):
     def _read(self, x, states):
         """The output, (..., D), of each x (..., D) and the state after it."""
         raise NotImplementedError
-
-    def _attend(self, query, position, memory, attention_mask):
-        """The context of one query, (B, H) -> (B, E)."""
-        query = ops.expand_dims(query, 1)
-        context = self.attention.attend(query, *memory, attention_mask, start=position)
-        return ops.squeeze(context, axis=1)
 
     def get_config(self):
         sizes = {"units": self.units, "d_model": self.d_model, "cell": self.cell}

@@ -46,7 +46,8 @@ class BahdanauDecoder(RecurrentDecoder):
         return {**cache, "context": ops.zeros_like(encoder_output[:, 0])}, memory
 
     def _next(self, x, position, state, memory, attention_mask):
-        context = self._attend(state["cell"][0], position, memory, attention_mask)
+        query = state["cell"][0]
+        context = self.attention.attend_once(query, memory, attention_mask, position)
         read = ops.concatenate([x, context], axis=-1)
         return {"cell": self.recurrent_cell(read, state["cell"])[1], "context": context}
 

@@ -65,7 +65,7 @@ class LuongDecoder(RecurrentDecoder):
     def _next(self, x, position, state, memory, attention_mask):
         read = ops.concatenate([x, state["attentional"]], axis=-1)
         output, cell = self.recurrent_cell(read, state["cell"])
-        context = self._attend(output, position, memory, attention_mask)
+        context = self.attention.attend_once(output, memory, attention_mask, position)
         seen = ops.concatenate([context, output], axis=-1)
         return {"cell": cell, "attentional": self.combination(seen)}
 

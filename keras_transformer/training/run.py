@@ -7,6 +7,7 @@ from pathlib import Path
 import keras
 
 from keras_transformer.backend import backend_module
+from keras_transformer.config import LEARNING_RATE_SCALES
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.evaluation import score
@@ -150,7 +151,8 @@ def _make_trainer(config, run, dataset):
 
 def make_optimizer(config, dtype):
     """The optimizer that a `RunConfig` describes, for a model of this dtype policy."""
-    schedule = WarmupSchedule(config.d_model, config.warmup_steps, config.learning_rate_scale)
+    scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model]
+    schedule = WarmupSchedule(config.d_model, config.warmup_steps, scale)
     optimizer = keras.optimizers.Adam(
         schedule,
         beta_1=0.9,  # "Attention Is All You Need", section 5.3

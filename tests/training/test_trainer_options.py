@@ -155,3 +155,12 @@ def test_the_moving_average_is_what_is_validated_and_saved(dataset, tmp_path):
     Checkpoints(resumed.run.checkpoints, resumed.model, resumed.optimizer).restore()
     for a, b in zip(resumed.model.get_weights(), weights, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize(("model", "scale"), [("transformer", 0.5), ("luong", 3), ("bahdanau", 3)])
+def test_each_model_has_a_learning_rate_that_suits_it(model, scale):
+    for given in (None, 0.7):
+        config = RunConfig(model=model, learning_rate_scale=given, d_model=64, warmup_steps=100)
+        schedule = make_optimizer(config, "float32").get_config()["learning_rate"]["config"]
+        assert (schedule["d_model"], schedule["warmup_steps"]) == (64, 100)
+        assert schedule["scale"] == (given or scale)

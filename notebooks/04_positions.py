@@ -22,6 +22,7 @@ import numpy as np
 from keras_transformer import (
     PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer,
+    plot_positions,
     sinusoidal_encoding,
 )
 
@@ -50,27 +51,14 @@ assert np.allclose(positions, by_hand, atol=1e-6)
 
 # %%
 encoding = np.array(sinusoidal_encoding(100, 128))
-plt.figure(figsize=(8, 4.2))
-plt.imshow(encoding, "RdBu", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
-plt.xlabel("entry of the vector")
-plt.ylabel("position")
-plt.colorbar(label="value")
-plt.show()
+heat_map, waves = plot_positions(encoding)
+heat_map.figure
 
 # %% [markdown]
-# On the left the numbers change fast from position to position, on the right hardly at all within a
-# sentence. Read downwards, each column is a wave:
-
-# %%
-figure, grid = plt.subplots(4, 1, figsize=(6.5, 4), sharex=True, layout="constrained")
-for axes, i in zip(grid, (0, 8, 16, 32), strict=True):
-    axes.plot(encoding[:, 2 * i], label=f"entry {2 * i}, sine")
-    axes.plot(encoding[:, 2 * i + 1], "--", label=f"entry {2 * i + 1}, cosine")
-    axes.set(ylim=(-1.15, 1.15))
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-    axes.set_title(f"wavelength {2 * np.pi * 10000 ** (2 * i / 128):.0f} positions", fontsize=10)
-grid[-1].set_xlabel("position")
-plt.show()
+# On the left of the first picture the numbers change fast from position to position, on the right
+# hardly at all within a sentence. Read downwards, each column is a wave; the second picture shows
+# five of them. Entries stand in pairs, a sine and a cosine of one wavelength, which grows from
+# $2\pi$ to $10000 \cdot 2\pi$ positions.
 
 # %% [markdown]
 # ## Why waves?

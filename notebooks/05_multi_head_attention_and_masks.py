@@ -23,6 +23,7 @@ from keras_transformer import (
     causal_mask,
     combine_masks,
     padding_mask,
+    plot_masks,
     record_attention,
 )
 
@@ -89,20 +90,14 @@ plt.show()
 # %%
 ids = np.array([[1, 2, 3, 4, 0, 0, 0]])
 masks = {
-    "padding": ops.broadcast_to(padding_mask(ids)[0], (7, 7)),
+    "padding": ops.broadcast_to(padding_mask(ids), (1, 7, 7)),
     "causal": causal_mask(7),
-    "both": combine_masks(padding_mask(ids), causal_mask(7))[0],
+    "both": combine_masks(padding_mask(ids), causal_mask(7)),
 }
-figure, grid = plt.subplots(1, 3, figsize=(9, 3.2), sharey=True, layout="constrained")
-for axes, (name, mask) in zip(grid, masks.items(), strict=True):
-    axes.imshow(np.array(mask), "Blues", vmin=0, vmax=1.4)
-    for (t, s), is_open in np.ndenumerate(np.array(mask)):
-        axes.text(s, t, "✓" if is_open else "·", ha="center", va="center", fontsize=9)
-    axes.set(title=name, xlabel="key", xticks=range(7), yticks=range(7))
-    axes.set_xticklabels(ids[0])
-grid[0].set(ylabel="query", yticklabels=ids[0])
-plt.show()
+first, *_ = plot_masks(masks, tokens=[str(i) for i in ids[0]])
+first.figure
 
+# %%
 print(np.array(padding_mask(ids)))
 print(np.array(causal_mask(5)).astype(int))
 

@@ -18,7 +18,6 @@ import shutil
 from pathlib import Path
 
 import keras
-import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Image
 from keras import ops
@@ -30,6 +29,7 @@ from keras_transformer import (
     RunFolder,
     TransformerModel,
     WarmupSchedule,
+    plot_schedules,
     read_pairs,
     train_run,
 )
@@ -108,16 +108,8 @@ print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]
 d_model = 512
 warm_ups = [1000, 4000, 8000]
 
-step = np.arange(20000)
-plt.figure(figsize=(7, 3.2))
-for warm_up, style in zip(warm_ups, ("-", "--", ":"), strict=True):
-    rates = WarmupSchedule(d_model, warm_up)(step)
-    plt.plot(step, np.array(rates), style, label=f"warm-up {warm_up:,}")
-plt.xlabel("update")
-plt.ylabel("learning rate")
-plt.ylim(bottom=0)
-plt.legend(title=f"d = {d_model}")
-plt.show()
+schedules = {f"warm-up {warm_up:,}": WarmupSchedule(d_model, warm_up) for warm_up in warm_ups}
+plot_schedules(schedules, steps=20000).figure
 
 # %% [markdown]
 # Optimizers count from 0, the formula from 1: with $t = 0$ it would divide by zero. The schedule

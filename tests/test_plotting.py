@@ -273,6 +273,10 @@ def test_returns_its_axes_and_writes_only_if_asked_to(tmp_path, monkeypatch, plo
     assert os.listdir(tmp_path) == ["picture.png"]
 
 
+def test_a_notebook_shows_the_figure():
+    assert plot_masks({"causal": causal_mask(3)})[0].figure._repr_png_().startswith(b"\x89PNG")
+
+
 def overlapping(labels):
     boxes = [label.get_window_extent() for label in labels if label.get_text()]
     return [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]

@@ -1,5 +1,6 @@
 """What all pictures have in common: one quiet style, and how they are kept."""
 
+import io
 import math
 
 from matplotlib.figure import Figure
@@ -16,9 +17,18 @@ def color(i):
     return COLORS[i % len(COLORS)]
 
 
+class _Figure(Figure):
+    """Belongs to no window, so it works everywhere; notebooks show it."""
+
+    def _repr_png_(self):
+        picture = io.BytesIO()
+        self.savefig(picture, format="png", dpi=80)
+        return picture.getvalue()
+
+
 def make_figure(width, height):
-    """An empty figure of so many inches. It belongs to no window, so it works everywhere."""
-    return Figure(figsize=(width, height), layout="constrained")
+    """An empty figure of so many inches."""
+    return _Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure, path):

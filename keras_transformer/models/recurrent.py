@@ -6,14 +6,14 @@ from keras import ops
 from keras_transformer.checks import check_choice, check_rate, check_sizes
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.luong_decoder import LuongDecoder
-from keras_transformer.layers.record_attention import record_attention
 from keras_transformer.masks import padding_mask
+from keras_transformer.models._translator import Translator
 
 _RNNS = {"gru": keras.layers.GRU, "lstm": keras.layers.LSTM}
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class RecurrentTranslator(keras.Model):
+class RecurrentTranslator(Translator):
     """A recurrent encoder of two directions, and a recurrent decoder that attends to it.
 
     It is called as `TransformerModel` is, on `(encoder_input, decoder_input)`, two arrays of token
@@ -112,21 +112,6 @@ class RecurrentTranslator(keras.Model):
         self.projection.build(target_shape)
         self.built = True
 
-    def call(self, inputs, training=None):
-        """Predicts each next word of the target.
-
-        Args:
-            inputs: `(encoder_input, decoder_input)`, integer token ids, (B, S) and (B, T). The
-                decoder's input begins with the start token.
-            training: whether dropout is active.
-
-        Returns:
-            Logits, (B, T, V); those at position t are of the word after `decoder_input[:, t]`.
-        """
-        encoder_input, decoder_input = inputs
-        encoder_output = self.encode(encoder_input, training=training)
-        return self.decode(decoder_input, encoder_output, encoder_input, training=training)
-
     def encode(self, encoder_input, training=None):
         """Encodes the source: (B, S) ids -> (B, S, units)."""
         x = self.dropout(self.source_embedding(encoder_input), training=training)
@@ -184,21 +169,6 @@ class RecurrentTranslator(keras.Model):
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache
 
-    def attention_scores(self, encoder_input, decoder_input):
-        """What each target position attends to in the source.
-
-        Args:
-            encoder_input: integer token ids, (B, S).
-            decoder_input: integer token ids, (B, T).
-
-        Returns:
-            A dictionary as that of `TransformerModel`, with "cross" alone: a list of one entry for
-            the one layer, (B, 1, T, S) for its one head.
-        """
-        with record_attention() as weights:
-            self((encoder_input, decoder_input))
-        return self.name_attention(weights)
-
     def empty_attention(self, rows, source_length, length):
         """Room for what `step` attends to at each of L = length positions.
 
@@ -240,6 +210,3 @@ class RecurrentTranslator(keras.Model):
             "alignment": self.alignment,
         }
         return {**super().get_config(), **arguments}
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[1], self.dec_vocab_size)

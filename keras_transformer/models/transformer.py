@@ -7,13 +7,13 @@ from keras_transformer.checks import check_even, check_sizes
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
-from keras_transformer.layers.record_attention import record_attention
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
+from keras_transformer.models._translator import Translator
 from keras_transformer.special_tokens import PADDING_ID
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TransformerModel(keras.Model):
+class TransformerModel(Translator):
     """Encoder, decoder and a projection to the words of the target language.
 
     Called on `(encoder_input, decoder_input)`, two arrays of token ids in which 0 is padding, it
@@ -141,21 +141,6 @@ class TransformerModel(keras.Model):
             self.bias = self.add_weight((self.dec_vocab_size,), "zeros", name="output_bias")
         self.built = True
 
-    def call(self, inputs, training=None):
-        """Predicts each next word of the target.
-
-        Args:
-            inputs: `(encoder_input, decoder_input)`, integer token ids, (B, S) and (B, T). The
-                decoder's input begins with the start token.
-            training: whether dropout is active.
-
-        Returns:
-            Logits, (B, T, V); those at position t are of the word after `decoder_input[:, t]`.
-        """
-        encoder_input, decoder_input = inputs
-        encoder_output = self.encode(encoder_input, training=training)
-        return self.decode(decoder_input, encoder_output, encoder_input, training=training)
-
     def encode(self, encoder_input, training=None):
         """Encodes the source: (B, S) ids -> (B, S, D)."""
         x = self.source_embedding(encoder_input)
@@ -239,21 +224,6 @@ class TransformerModel(keras.Model):
         logits = self._to_logits(ops.squeeze(x, axis=1), memory["words"])
         return logits, {"layers": layers, "seen": seen}
 
-    def attention_scores(self, encoder_input, decoder_input):
-        """What every head of every layer attends to.
-
-        Args:
-            encoder_input: integer token ids, (B, S).
-            decoder_input: integer token ids, (B, T).
-
-        Returns:
-            A dictionary of lists with an entry per layer: "encoder" (B, N, S, S), "causal"
-            (B, N, T, T) and "cross" (B, N, T, S). Rows sum to 1.
-        """
-        with record_attention() as weights:
-            self((encoder_input, decoder_input))
-        return self.name_attention(weights)
-
     def empty_attention(self, rows, source_length, length):
         """Room for what `step` attends to at each of L = length positions.
 
@@ -314,6 +284,3 @@ class TransformerModel(keras.Model):
             "output_bias": self.output_bias,
         }
         return {**super().get_config(), **arguments}
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[1], self.dec_vocab_size)

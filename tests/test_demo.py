@@ -16,7 +16,7 @@ import pytest
 from tiny import make_dataset
 from translating import shared_translate
 
-from keras_transformer import demo
+from keras_transformer import shared_translator
 from keras_transformer.attention_page import make_attention_page, translation_views
 from keras_transformer.demo import DemoServer, serve
 from keras_transformer.inference.translate import Hypothesis
@@ -170,7 +170,7 @@ def test_those_who_ask_at_once_are_translated_together(speller, pool):
 
 
 def test_what_was_translated_lately_is_not_translated_again(speller, monkeypatch):
-    monkeypatch.setattr(demo, "_KEPT", 2)
+    monkeypatch.setattr(shared_translator, "_KEPT", 2)
     speller.may_go_on.set()
     with running(speller) as server:
         for sentence in ("one", "two", "one", "three", "two", "one"):
@@ -180,9 +180,13 @@ def test_what_was_translated_lately_is_not_translated_again(speller, monkeypatch
 
 def test_attention_lets_translations_pass(speller, pool, monkeypatch):
     drawn = []
-    monkeypatch.setattr(demo, "translation_views", lambda _, hypothesis: [hypothesis.text])
     monkeypatch.setattr(
-        demo, "make_attention_page", lambda views, title: drawn.append(len(speller.batches)) or ""
+        shared_translator, "translation_views", lambda _, hypothesis: [hypothesis.text]
+    )
+    monkeypatch.setattr(
+        shared_translator,
+        "make_attention_page",
+        lambda views, title: drawn.append(len(speller.batches)) or "",
     )
     with running(speller, batch_size=2) as server:
         first = pool.submit(translations, server, "one")
@@ -234,7 +238,7 @@ def test_attention_is_of_a_translation(server, index):
 
 
 def test_attention_of_a_long_sentence_is_not_drawn(server, monkeypatch):
-    monkeypatch.setattr(demo, "MAX_DRAWN_TOKENS", 4)
+    monkeypatch.setattr(shared_translator, "MAX_DRAWN_TOKENS", 4)
     status, reason = error_of(server, "/attention", {"sentence": "one " * 4, "index": 0})
     assert status == 413 and reason.startswith("Attention is drawn for at most 4 tokens")
 

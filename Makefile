@@ -10,6 +10,9 @@ export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
+# Tests compile much and compute little.
+test-tensorflow test-jax test-slow parity: export XLA_FLAGS = --xla_backend_optimization_level=0
+
 .PHONY: train test test-tensorflow test-jax test-slow test-browser parity check format bench notebooks docs clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on

@@ -48,9 +48,12 @@ format: .venv/installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv/bench ## one table row per system and question; an hour
-	for name in attention train_step decoding course scaling; do \
+bench: .venv/bench ## one table row per system and question; an hour. PAIRS=FILE: an hour more
+	for name in attention train_step decoding course scaling streaming; do \
 		$(BIN)/python benchmarks/$$name.py || exit 1; \
+	done
+	for name in $(if $(PAIRS),time_to_quality faults); do \
+		$(BIN)/python benchmarks/$$name.py $(PAIRS) || exit 1; \
 	done
 
 notebooks: .venv/notebooks ## builds and executes all of them; ARGS="01_attention" only some

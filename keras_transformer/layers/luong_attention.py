@@ -26,6 +26,9 @@ class LuongAttention(RecurrentAttention):
             (local-p): p = S·sigmoid(vᵀtanh(Ws)), where S is the length without padding at the end;
             the weights are then multiplied by a Gaussian around p with σ = D/2, and sum to less
             than 1.
+        scale: whether to divide the scores "dot" and "general" by the root of the query's size, as
+            the transformer does. The paper does not: its scores grow so large that the softmax soon
+            chooses one word, and learns no more.
 
     Raises:
         ValueError: if `score` or `alignment` is unknown, `window` is neither None nor a positive
@@ -37,7 +40,7 @@ class LuongAttention(RecurrentAttention):
         equations 7 to 10.
     """
 
-    def __init__(self, score="general", window=None, alignment="monotonic", **kwargs):
+    def __init__(self, score="general", window=None, alignment="monotonic", scale=False, **kwargs):
         super().__init__(**kwargs)
         check_choice(("dot", "general", "concat"), score=score)
         check_choice(("monotonic", "predictive"), alignment=alignment)
@@ -50,6 +53,7 @@ class LuongAttention(RecurrentAttention):
         self.score = score
         self.window = window
         self.alignment = alignment
+        self.scale = scale
 
     def build(self, queries_shape, values_shape):
         size = queries_shape[-1]  # of W and v, which is known only now
@@ -81,6 +85,8 @@ class LuongAttention(RecurrentAttention):
         """(B, T, any) queries and the keys of `project` -> (B, T, S)."""
         if self.score == "concat":
             return self.additive.scores(queries, keys)
+        if self.scale:
+            queries = queries / queries.shape[-1] ** 0.5
         return ops.matmul(queries, ops.swapaxes(keys, -1, -2))
 
     def weigh(self, queries, scores, attention_mask=None, start=0):
@@ -108,4 +114,4 @@ class LuongAttention(RecurrentAttention):
 
     def get_config(self):
         choices = {"score": self.score, "window": self.window, "alignment": self.alignment}
-        return {**super().get_config(), **choices}
+        return {**super().get_config(), **choices, "scale": self.scale}

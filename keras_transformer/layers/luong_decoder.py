@@ -21,7 +21,7 @@ class LuongDecoder(RecurrentDecoder):
         units: size of the recurrent states.
         d_model: size of the input and the output.
         cell: "gru" or "lstm".
-        score, window, alignment: see `LuongAttention`.
+        score, window, alignment: see `LuongAttention`, whose scores are scaled.
 
     Raises:
         ValueError: if a size is not a positive integer, there is no such cell, or see
@@ -47,7 +47,9 @@ class LuongDecoder(RecurrentDecoder):
         self.window = window
         self.alignment = alignment
         dtype = self.dtype_policy
-        self.attention = LuongAttention(score, window, alignment, dtype=dtype, name="attention")
+        self.attention = LuongAttention(
+            score, window, alignment, scale=True, dtype=dtype, name="attention"
+        )
         self.combination = keras.layers.Dense(
             d_model, "tanh", use_bias=False, dtype=dtype, name="combination"
         )

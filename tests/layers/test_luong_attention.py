@@ -40,7 +40,7 @@ class TestConcat(Contract):
 
 
 class TestMonotonic(Contract):
-    arguments = ("general", 2)
+    arguments = ("general", 2, "monotonic", True)
 
 
 class TestPredictive(Contract):
@@ -64,7 +64,7 @@ def equal_scores(length, window, alignment="monotonic", queries=1):
 
 class TestScores:
     def test_dot_is_the_product(self):
-        """Scores 4·ln 3 / 4 … : s = ln 3 and h = 1, 0, 2 make the odds 3, 1 and 9."""
+        """s = ln 3 and h = 1, 0, 2 make the odds 3, 1 and 9."""
         queries, values = np.full((1, 1, 1), np.log(3)), np.array([[[1.0], [0.0], [2.0]]])
         weights = weights_of(LuongAttention("dot"), queries, values)
         np.testing.assert_allclose(weights * 13, [[[3, 1, 9]]], rtol=1e-5)
@@ -78,6 +78,16 @@ class TestScores:
         scores = np.einsum("btd,ed,bse->bts", queries, w, values)
         found = numpy(layer.scores(queries, layer.project(values)))
         np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+
+    @pytest.mark.parametrize("score", ("dot", "general"))
+    def test_scaled_it_is_divided_by_the_root_of_the_size(self, score):
+        queries, values = normal(2, 5, 4), normal(2, 7, 4, seed=1)
+        plain, scaled = LuongAttention(score), LuongAttention(score, scale=True)
+        plain(queries, values)
+        scaled(queries, values)
+        scaled.set_weights(plain.get_weights())
+        scores = [numpy(x.scores(queries, x.project(values))) for x in (plain, scaled)]
+        np.testing.assert_allclose(scores[1], scores[0] / 2, rtol=1e-5)
 
     def test_concat_is_additive_attention(self):
         queries, values = normal(2, 5, 3), normal(2, 7, 4, seed=1)

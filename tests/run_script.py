@@ -24,8 +24,15 @@ def run_script(name, *arguments, expected=0, **options):
     return output if expected == 0 else errors
 
 
-def run_and_listen(name, *arguments, folder, expected=0, text="", stdin=None, output=None):
+def run_and_listen(name, *arguments, expected=0, **options):
     """Runs it likewise; returns its output and what it says beside."""
+    status, output, errors = watch_script(name, *arguments, **options)
+    assert status == expected, output + errors
+    return output, errors
+
+
+def watch_script(name, *arguments, folder, text="", stdin=None, output=None):
+    """Runs it however it ends; returns its status, its output and what it says beside."""
     output, errors, status = output or io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -36,5 +43,4 @@ def run_and_listen(name, *arguments, folder, expected=0, text="", stdin=None, ou
                 runpy.run_path(str(SCRIPTS / name), run_name="__main__")
             except SystemExit as end:
                 status = end.code
-    assert status == expected, output.getvalue() + errors.getvalue()
-    return output.getvalue(), errors.getvalue()
+    return status, output.getvalue(), errors.getvalue()

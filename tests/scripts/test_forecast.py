@@ -15,6 +15,7 @@ def sunspots():
     return path
 
 
+@pytest.mark.slow
 def test_sunspots_are_foretold_as_well_as_published(tmp_path):
     """By the median of three runs: what one run finds depends on its first weights."""
     errors = []

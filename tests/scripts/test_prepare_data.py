@@ -1,15 +1,19 @@
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from run_script import watch_script
 
 from keras_transformer.data.pairs import read_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "scripts" / "prepare_data.py"
 TEXT = "English\tGerman\nHi.\tGrüß Gott!\n12!\tZwölf!\nThe dove.\tDie Taube.\n"
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 def shared(name):
@@ -24,15 +28,7 @@ def prepare(tmp_path):
     (tmp_path / "pairs.txt").write_text(TEXT, encoding="utf-8")
 
     def prepare(*arguments):
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        return subprocess.run(
-            [sys.executable, str(SCRIPT), *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-        )
+        return Done(*watch_script("prepare_data.py", *arguments, folder=tmp_path))
 
     return prepare
 
@@ -40,7 +36,7 @@ def prepare(tmp_path):
 def assert_refused(done, *parts):
     """Ends with status 2 and one line, which says what is wrong."""
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    line = done.stderr.splitlines()[-1]  # a backend may have written its log before it
+    (line,) = done.stderr.splitlines()
     assert line.startswith("prepare_data.py: error: ")
     assert all(part in line for part in parts)
 

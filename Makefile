@@ -35,7 +35,7 @@ test-slow: .venv/installed ## what takes minutes: runs that are killed, processe
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow $(JAX_TESTS)
 
 test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver
-	$(BIN)/python -m pytest -q -m browser tests/test_attention_browser.py tests/test_demo_browser.py
+	$(BIN)/python -m pytest -q -m browser tests/browser
 
 parity: .venv/parity ## the comparisons with PyTorch
 	$(BIN)/python -m pytest -q -m parity

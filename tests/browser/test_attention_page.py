@@ -1,35 +1,16 @@
 """The page of attention in a browser: what is pointed at is what is shown."""
 
-import shutil
-
 import numpy as np
 import pytest
 
 from keras_transformer.attention_page import AttentionView, write_attention_page
 
 pytest.importorskip("selenium")
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-NOT_THERE = "needs chromium and chromedriver (Debian: chromium, chromium-driver)"
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=NOT_THERE),
-]
-OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+pytestmark = pytest.mark.browser
 EVIL = "<script>window.run = true</script>"
 LONG = [
     "Donaudampfschifffahr",
@@ -54,18 +35,6 @@ SMALL = [
     make_view("causal", ["a", "b", "c", "d"], ["[START]", "a", "b", "c"], causal=True),
 ]
 LARGE = [make_view("large", LONG * 15, LONG * 15, layers=1, heads=8, size=16)]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for option in (*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The page of the demo in a browser: what is typed is translated, and shown as text."""
 
-import shutil
 import threading
 
 import pytest
@@ -9,28 +8,11 @@ from translating import shared_translate
 from keras_transformer.demo import DemoServer
 
 pytest.importorskip("selenium")
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-NOT_THERE = "needs chromium and chromedriver (Debian: chromium, chromium-driver)"
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason=NOT_THERE),
-]
-OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+pytestmark = pytest.mark.browser
 BEST = {"beam_size": 4, "n_best": 3}
 EVIL = "<script>window.run = true</script><img src=x onerror='window.run = true'>"
 
@@ -41,18 +23,6 @@ def server():
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for option in (*OPTIONS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture

@@ -37,6 +37,14 @@ class Ours:
     def make_model(self, config, dataset, dtype):
         return make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
 
+    def make_anew(self, config, dataset, dtype, change):
+        """A model that `change` has changed before it was built."""
+        made = Ours().make_model(config, dataset, dtype)
+        model = type(made).from_config(made.get_config())
+        change(model)
+        model.build(((None, None), (None, None)))
+        return model
+
     def batches(self, dataset, config):
         return dataset.batches(dataset.train, config.batch_size, config.seed)
 
@@ -53,13 +61,13 @@ class FrozenWords(Ours):
         return {"tie_output": False}  # the output has to learn something
 
     def make_model(self, config, dataset, dtype):
-        model = super().make_model(config, dataset, dtype)
-        for side in ("source_embedding", "target_embedding"):
-            old = getattr(model, side)
-            setattr(model, side, type(old).from_config({**old.get_config(), "freeze_words": True}))
-        model.built = False
-        model.build(((None, None), (None, None)))
-        return model
+        def freeze(model):
+            for side in ("source_embedding", "target_embedding"):
+                old = getattr(model, side)
+                frozen = type(old).from_config({**old.get_config(), "freeze_words": True})
+                setattr(model, side, frozen)
+
+        return self.make_anew(config, dataset, dtype, freeze)
 
 
 class UndividedScale(Ours):
@@ -100,10 +108,20 @@ class OneNormTwice(Ours):
     name = "one norm twice"
 
     def make_model(self, config, dataset, dtype):
-        model = super().make_model(config, dataset, dtype)
-        for layer in model.decoder.layers:
-            layer.add_norm_3 = layer.add_norm_2
-        return model
+        def share(model):
+            for layer in model.decoder.layers:
+                layer.add_norm_2 = BuiltOnce.from_config(layer.add_norm_2.get_config())
+                layer.add_norm_3 = layer.add_norm_2
+
+        return self.make_anew(config, dataset, dtype, share)
+
+
+class BuiltOnce(kt.AddNormalization):
+    """Can stand in several places."""
+
+    def build(self, *shapes):
+        if not self.built:
+            super().build(*shapes)
 
 
 class LostStart(Ours):

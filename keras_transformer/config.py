@@ -83,9 +83,6 @@ class RunConfig:
         None, "factor on the paper's learning rate (none: .5, but 3 for the recurrent: scored best)"
     )
     label_smoothing: float = _setting(0.1, "share of probability given to all words (the paper)")
-    consistency: float = _setting(
-        0.0, "weight of R-Drop: two predictions shall agree (0: it takes twice the time; 1 helps)"
-    )
     clip_norm: float | None = _setting(
         None, "greatest norm of the gradients together (none: it trains well without)"
     )
@@ -111,7 +108,7 @@ class RunConfig:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"`{name}` must be positive. Received: {value}")
-        for name in ("seed", "keep_weights", "consistency"):
+        for name in ("seed", "keep_weights"):
             if getattr(self, name) < 0:
                 raise ValueError(f"`{name}` must not be negative. Received: {getattr(self, name)}")
         for name in _RATES:
@@ -175,13 +172,13 @@ class RunConfig:
         """The settings with which a run goes on.
 
         Args:
-            **changes: fields to set otherwise. How long it trains may change, whether its
-                predictions shall be consistent, and where the data is; what the run is may not.
+            **changes: fields to set otherwise. How long it trains may change, and where the data
+                is; what the run is may not.
 
         Raises:
             ValueError: if another field than these would change.
         """
-        fixed = set(changes) - {"epochs", "patience", "consistency", "data", "validation", "test"}
+        fixed = set(changes) - {"epochs", "patience", "data", "validation", "test"}
         other = {name: changes[name] for name in fixed if changes[name] != getattr(self, name)}
         if other:
             raise ValueError(

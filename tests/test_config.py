@@ -41,7 +41,6 @@ OTHERS = {
     "warmup_steps": 10,
     "learning_rate_scale": 0.7,
     "label_smoothing": 0.0,
-    "consistency": 5.0,
     "clip_norm": 1.0,
     "ema": 0.9,
     "monitor": "bleu",
@@ -51,7 +50,7 @@ OTHERS = {
     "tensorboard": True,
 }
 TOGETHER = {**OTHERS, "stream": False}  # which neither n_sentences nor bpe_dropout goes with
-FREE = {"epochs", "patience", "consistency", "data", "validation", "test"}
+FREE = {"epochs", "patience", "data", "validation", "test"}
 
 
 def flags(name, value):

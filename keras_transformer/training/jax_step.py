@@ -12,7 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from keras_transformer.training.accumulation import accumulation, with_words
 from keras_transformer.training.device import Device, processor
-from keras_transformer.training.metrics import in_twos, loss_and_totals
+from keras_transformer.training.metrics import loss_and_totals
 from keras_transformer.training.processes import lost_process
 
 # Until a process that is not heard of counts as lost. JAX then ends the others itself.
@@ -31,19 +31,16 @@ class TrainingStep:
         optimizer: a built `keras.optimizers.Optimizer`. It may accumulate gradients, clip them,
             scale the loss or average the weights.
         label_smoothing: of the loss that is minimised.
-        consistency: if it is not 0, each row is predicted twice, and the loss holds their
-            disagreement this many times (R-Drop, see `disagreement`); a step takes twice as long.
 
     Attributes:
         alone: whether no other process takes part.
         chief: whether this process is the one that writes files.
     """
 
-    def __init__(self, model, optimizer, label_smoothing=0.0, consistency=0.0):
+    def __init__(self, model, optimizer, label_smoothing=0.0):
         self.model = model
         self.optimizer = optimizer
         self.label_smoothing = label_smoothing
-        self.consistency = consistency
         self.alone, self.chief = processes()
         devices = Mesh(jax.devices(), ("rows",))
         self._everywhere = NamedSharding(devices, PartitionSpec())
@@ -100,12 +97,10 @@ class TrainingStep:
 
     def _train_batch(self, values, inputs, target, words):
         trainable, other, optimizer = values
-        if self.consistency:
-            inputs = in_twos(inputs)
 
         def mean_loss(trainable):
             logits, new = self.model.stateless_call(trainable, other, inputs, training=True)
-            loss, totals = loss_and_totals(target, logits, self.label_smoothing, self.consistency)
+            loss, totals = loss_and_totals(target, logits, self.label_smoothing)
             # Outside of Keras's own calls its variables are read through such a scope.
             with keras.StatelessScope(zip(self.optimizer.variables, optimizer, strict=True)):
                 return self.optimizer.scale_loss(loss / words), (new, totals)

@@ -48,27 +48,6 @@ def word_losses(target, logits, label_smoothing=0.0):
     return tuple(ops.unstack(losses(ops.cast(logits, "float32")) * _words(target), 3))
 
 
-def disagreement(target, logits, other):
-    """How much two predictions of the same words differ: the mean of KL(p|q) and KL(q|p).
-
-    With p = softmax(y) and q = softmax(z), that is ½·Σ (p - q)·(y - z): the logarithms of p and q
-    differ from y and z by constants, which the sum of p - q, 0, takes away.
-
-    Args:
-        target: integer token ids, (B, T).
-        logits, other: y and z, (B, T, V), of any float type; computed in float32.
-
-    Returns:
-        A float32 scalar: the sum over the words that are not padding, in nats.
-
-    References:
-        "R-Drop: Regularized Dropout for Neural Networks" (Liang et al., 2021), equation 2.
-    """
-    y, z = ops.cast(logits, "float32"), ops.cast(other, "float32")
-    differences = (ops.softmax(y) - ops.softmax(z)) * (y - z)
-    return ops.sum(ops.sum(differences, axis=-1) * _words(target)) / 2
-
-
 def _words(target):
     return ops.cast(ops.not_equal(target, PADDING_ID), "float32")
 

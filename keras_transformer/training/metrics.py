@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.special_tokens import PADDING_ID
-from keras_transformer.training.losses import disagreement, masked_cross_entropy, word_losses
+from keras_transformer.training.losses import masked_cross_entropy, word_losses
 
 
 def masked_accuracy(target, logits):
@@ -24,43 +24,24 @@ def masked_accuracy(target, logits):
     return ops.sum(ops.cast(right, "float32")), ops.sum(ops.cast(words, "float32"))
 
 
-def loss_and_totals(target, logits, label_smoothing=0.0, consistency=0.0):
+def loss_and_totals(target, logits, label_smoothing=0.0):
     """What a step minimises, and what the training loop adds up over batches.
 
     Args:
         target: integer token ids, (B, T).
-        logits: (B, T, V); with consistency (2B, T, V), two predictions of each row, see `in_twos`.
+        logits: (B, T, V).
         label_smoothing: of the loss that is minimised.
-        consistency: factor on the `disagreement` of the two predictions, which is added to it.
 
     Returns:
-        A float32 scalar, the sum of the losses of the words; and float32 (3,): the sum of the plain
-        cross entropies in nats, the number of words predicted right, and the number of words. Of
-        two predictions it is the mean.
+        A float32 scalar, the sum of the smoothed cross entropies over the words; and float32 (3,):
+        the sum of the plain cross entropies in nats, the number of words predicted right, and the
+        number of words.
     """
-    if consistency:
-        shape = (-1, 2, *ops.shape(logits)[1:])
-        first, second = ops.unstack(ops.reshape(logits, shape), 2, axis=1)
-        results = [loss_and_totals(target, x, label_smoothing) for x in (first, second)]
-        loss, totals = (sum(x) / 2 for x in zip(*results, strict=True))
-        return loss + consistency * disagreement(target, first, second), totals
     # Whether a word was predicted comes with its loss: another search for the greatest logit would
     # take a tenth of a small model's step.
     smoothed, plain, right = word_losses(target, logits, label_smoothing)
     words = ops.sum(ops.cast(ops.not_equal(target, PADDING_ID), "float32"))
     return ops.sum(smoothed), ops.stack([ops.sum(plain), ops.sum(right), words])
-
-
-def in_twos(inputs):
-    """Each row twice, one after the other, so that a model predicts it with two dropouts.
-
-    Args:
-        inputs: nested structure of tensors (B, ...).
-
-    Returns:
-        The same of (2B, ...).
-    """
-    return keras.tree.map_structure(lambda x: ops.repeat(x, 2, axis=0), inputs)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

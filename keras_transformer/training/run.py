@@ -145,7 +145,6 @@ def _make_trainer(config, run, dataset):
         config.monitor,
         _make_bleu(config, model, dataset),
         tensorboard_writer(run.path / "tensorboard") if config.tensorboard and chief else None,
-        config.consistency,
     )
 
 

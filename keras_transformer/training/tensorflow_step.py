@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from keras_transformer.training.accumulation import accumulation, with_words
 from keras_transformer.training.device import Device, processor
-from keras_transformer.training.metrics import in_twos, loss_and_totals
+from keras_transformer.training.metrics import loss_and_totals
 from keras_transformer.training.processes import lost_process
 
 # A batch as `with_words` gives it, of any size: one trace for all shapes computes as fast as one
@@ -31,8 +31,6 @@ class TrainingStep:
         optimizer: a built `keras.optimizers.Optimizer`. It may accumulate gradients, clip them,
             scale the loss or average the weights.
         label_smoothing: of the loss that is minimised.
-        consistency: if it is not 0, each row is predicted twice, and the loss holds their
-            disagreement this many times (R-Drop, see `disagreement`); a step takes twice as long.
         jit_compile: whether XLA compiles the training step, anew for each shape. None: on a GPU;
             on processors it is no faster.
 
@@ -41,11 +39,10 @@ class TrainingStep:
         chief: whether this process is the one that writes files.
     """
 
-    def __init__(self, model, optimizer, label_smoothing=0.0, jit_compile=None, consistency=0.0):
+    def __init__(self, model, optimizer, label_smoothing=0.0, jit_compile=None):
         self.model = model
         self.optimizer = optimizer
         self.label_smoothing = label_smoothing
-        self.consistency = consistency
         self._strategy = tf.distribute.get_strategy()
         self.alone, self.chief = processes()
         self._replicas = self._strategy.num_replicas_in_sync
@@ -102,15 +99,13 @@ class TrainingStep:
         return totals
 
     def _gradients(self, inputs, target, words, replica):
-        if self.consistency:
-            inputs = in_twos(inputs)
         # No two replicas drop out the same.
         offset = tf.cast(tf.stack([replica, 0]), tf.int64)
         seeds = [(seed, seed.value + offset) for seed in self._seeds]
         with tf.GradientTape() as tape:
             with keras.StatelessScope(seeds) as scope:
                 logits = self.model(inputs, training=True)
-            loss, totals = loss_and_totals(target, logits, self.label_smoothing, self.consistency)
+            loss, totals = loss_and_totals(target, logits, self.label_smoothing)
             mean_loss = self.optimizer.scale_loss(loss / words)
         gradients = tape.gradient(mean_loss, self.model.trainable_variables)
         # A word's gradients come one for each place where it stands. Made dense they are added up;

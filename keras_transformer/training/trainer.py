@@ -51,7 +51,6 @@ class Trainer:
             part after each epoch; None: they are not scored.
         writer: None, or what logs the numbers of each epoch: it has the method `add_scalar(name,
             value, epoch)`, as the writers of TensorBoard have.
-        consistency: see `TrainingStep`.
 
     If the optimizer keeps moving averages of the weights (`use_ema`), it is these that are
     validated, saved and in the model in the end.
@@ -73,7 +72,6 @@ class Trainer:
         monitor="loss",
         bleu=None,
         writer=None,
-        consistency=0.0,
     ):
         check_sizes(patience=patience)
         check_rate(label_smoothing=label_smoothing)
@@ -96,9 +94,7 @@ class Trainer:
         self.monitor = monitor
         self.bleu = bleu
         self.writer = writer
-        self._step = backend_module().TrainingStep(
-            model, optimizer, label_smoothing, consistency=consistency
-        )
+        self._step = backend_module().TrainingStep(model, optimizer, label_smoothing)
         self.chief = self._step.chief
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2

@@ -3,11 +3,7 @@ import numpy as np
 import pytest
 from layer_contract import check_refused, dtype_of, normal, numpy
 
-from keras_transformer.training.losses import (
-    MaskedCrossEntropy,
-    disagreement,
-    masked_cross_entropy,
-)
+from keras_transformer.training.losses import MaskedCrossEntropy, masked_cross_entropy
 
 TARGET = np.array([[4, 2, 0], [1, 0, 0]], "int32")  # three words
 LOGITS = normal(2, 3, 5)
@@ -135,27 +131,3 @@ def test_a_mask_that_layers_have_left_on_the_logits_changes_nothing():
     logits = keras.layers.Dense(9)(keras.layers.LSTM(4, return_sequences=True)(x))
     loss = MaskedCrossEntropy()
     assert float(loss(inputs, logits)) == pytest.approx(float(loss(inputs, numpy(logits))))
-
-
-# Two predictions of the same words
-
-
-def kl(p, q):
-    return (p * np.log(p / q)).sum(axis=-1)
-
-
-def test_disagreement_by_hand():
-    """KL(3/4, 1/4 | 1/4, 3/4) = 3/4·ln 3 - 1/4·ln 3, and the other way round."""
-    y, z = np.array([[[np.log(3), 0]]], "float32"), np.array([[[0, np.log(3)]]], "float32")
-    assert float(disagreement(np.array([[1]]), y, z)) == pytest.approx(np.log(3) / 2, rel=1e-6)
-
-
-def test_disagreement_is_the_mean_of_both_divergences_over_the_words():
-    other = normal(2, 3, 5, seed=1)
-    p, q = (np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True) for x in (LOGITS, other))
-    expected = ((kl(p, q) + kl(q, p)) / 2 * (TARGET != 0)).sum()
-    for pair in ((LOGITS, other), (other, LOGITS), (LOGITS + 7, other - 3)):
-        found = disagreement(TARGET, *pair)
-        assert dtype_of(found) == "float32"
-        assert float(found) == pytest.approx(expected, rel=1e-5)
-    assert float(disagreement(TARGET, LOGITS, LOGITS)) == 0

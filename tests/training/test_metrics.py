@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from layer_contract import dtype_of, normal, numpy
 
-from keras_transformer.training.losses import disagreement, masked_cross_entropy
+from keras_transformer.training.losses import masked_cross_entropy
 from keras_transformer.training.metrics import (
     MaskedAccuracy,
     Perplexity,
@@ -67,18 +67,6 @@ def test_totals_are_loss_right_words_whatever_is_minimised():
         np.testing.assert_allclose(numpy(y), [float(plain), 3, float(words)], rtol=1e-6)
         smoothed, _ = masked_cross_entropy(TARGET, logits, label_smoothing)
         assert float(loss) == pytest.approx(float(smoothed))
-
-
-def test_two_predictions_cost_their_mean_and_their_disagreement():
-    first, second = logits_of(GUESS), logits_of(TARGET)
-    pairs = np.stack([first, second], axis=1).reshape(4, 4, 5)  # the two of a row side by side
-    results = [loss_and_totals(TARGET, x, 0.1) for x in (first, second)]
-    loss, y = loss_and_totals(TARGET, pairs, 0.1, consistency=3.0)
-    expected = sum(float(x) for x, _ in results) / 2
-    expected += 3 * float(disagreement(TARGET, first, second))
-    assert float(loss) == pytest.approx(expected, rel=1e-6)
-    np.testing.assert_allclose(numpy(y), sum(numpy(x) for _, x in results) / 2, rtol=1e-6)
-    assert numpy(y)[2] == 5
 
 
 def test_the_class_is_the_share_of_all_words_so_far():

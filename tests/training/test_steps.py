@@ -142,29 +142,3 @@ def test_empty_rows_change_neither_loss_nor_weights():
     np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
     for a, b in zip(*weights, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
-
-
-def weights_after_a_step(rate, consistency):
-    dataset = make_dataset()
-    model = make_model(dataset, rate)
-    optimizer = keras.optimizers.SGD(0.1)
-    optimizer.build(model.trainable_variables)
-    step = backend_module().TrainingStep(model, optimizer, consistency=consistency)
-    totals = list(step.train([make_batches(dataset)[0][0]]))
-    return means(totals)[0], [ops.convert_to_numpy(w) for w in model.trainable_weights]
-
-
-def test_consistency_changes_nothing_without_dropout():
-    """The two predictions are then the same."""
-    plain, weights = weights_after_a_step(0.0, 0.0)
-    loss, consistent = weights_after_a_step(0.0, 5.0)
-    assert loss == pytest.approx(plain, rel=1e-6)
-    for a, b in zip(weights, consistent, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-6)
-
-
-def test_each_of_two_predictions_has_a_dropout_of_its_own():
-    """Otherwise their disagreement, however large its factor, would be 0."""
-    _, weights = weights_after_a_step(0.3, 1e-6)
-    _, consistent = weights_after_a_step(0.3, 5.0)
-    assert max(np.abs(a - b).max() for a, b in zip(weights, consistent, strict=True)) > 1e-3

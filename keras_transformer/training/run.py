@@ -188,6 +188,7 @@ def _report(run):
     print(
         f"\nThe curves are in {run.curves}. Next:\n"
         f"  python scripts/translate.py {folder} -- {shlex.quote(test[0][0])}\n"
+        f"  python scripts/demo.py {folder}\n"
         f"  python scripts/evaluate.py {folder}\n"
         f"  python scripts/plot_losses.py {folder}"
     )

@@ -40,8 +40,10 @@ def test_it_says_what_it_does_and_what_to_do_next(output):
 
 def test_the_next_commands_work_as_printed(folder, output):
     commands = [shlex.split(line) for line in output.splitlines() if "python scripts/" in line]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for _, script, *arguments in commands:
+        if script == "scripts/demo.py":  # serves until it is stopped: test_demo.py
+            continue
         assert run_script(Path(script).name, *arguments, folder=folder)
 
 

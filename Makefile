@@ -32,7 +32,7 @@ test-jax: .venv/installed
 
 test-slow: .venv/installed ## what takes minutes: runs that are killed, processes that are lost
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow $(JAX_TESTS)
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow tests/training
 
 test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver
 	$(BIN)/python -m pytest -q -m browser tests/browser

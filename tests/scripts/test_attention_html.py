@@ -5,7 +5,7 @@ import re
 
 import pytest
 from run_script import run_script
-from translating import shared_translate, write_run
+from translating import shared_translate
 
 from keras_transformer import Bert, WordPieceTokenizer
 
@@ -13,10 +13,8 @@ TEXTS = ["the train leaves at seven", "anna has the tickets"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("user")
-    (folder / "run").mkdir()
-    write_run(folder / "run")
+def folder(folder):
+    """With a BERT besides."""
     tokenizer = WordPieceTokenizer.train(TEXTS, min_count=1)
     tokenizer.save(folder / "bert" / "tokenizer.json")
     sizes = {"h": 2, "d_k": 4, "d_v": 4, "d_model": 8, "d_ff_inner": 8, "n": 2, "rate": 0.1}

@@ -9,25 +9,12 @@ import urllib.request
 
 import pytest
 from run_script import SCRIPTS, run_script
-from translating import shared_translate, write_run
-
-# A process that was started in the background may have been told not to hear Ctrl-C.
-START = (
-    "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    f"sys.argv[0] = 'demo.py'; runpy.run_path({str(SCRIPTS / 'demo.py')!r}, run_name='__main__')"
-)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("user")
-    (folder / "run").mkdir()
-    write_run(folder / "run")
-    return folder
+from translating import shared_translate
 
 
 def test_it_serves_a_run_until_it_is_interrupted(folder):
-    command = [sys.executable, "-c", START, "run", "--port", "0", "--beam", "3", "--n-best", "2"]
+    script = [sys.executable, SCRIPTS / "demo.py", "run"]
+    command = [*script, "--port", "0", "--beam", "3", "--n-best", "2"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline().startswith("Loading run; the first translation takes")

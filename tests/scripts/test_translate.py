@@ -2,17 +2,9 @@
 
 import pytest
 from run_script import Terminal, run_and_listen, run_script
-from translating import shared_translate, write_run
+from translating import shared_translate
 
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("user")
-    (folder / "run").mkdir()
-    write_run(folder / "run")
-    return folder
 
 
 def translations(sentences):

@@ -11,9 +11,9 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
 # Tests compile much and compute little.
-test-tensorflow test-jax test-slow parity: export XLA_FLAGS = --xla_backend_optimization_level=0
+test-tensorflow test-jax test-slow-tensorflow test-slow-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train test test-tensorflow test-jax test-slow test-browser parity check format bench notebooks docs clean
+.PHONY: train test test-tensorflow test-jax test-slow test-slow-tensorflow test-slow-jax test-browser parity check format bench notebooks docs clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -30,9 +30,14 @@ test-jax: .venv/installed
 		KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow and not browser" $$tests || exit 1; \
 	done
 
-test-slow: .venv/installed ## what takes minutes: runs that are killed, processes that are lost
+test-slow: .venv/installed ## what takes minutes: runs that are killed, processes that are lost, scripts that train
+	$(MAKE) --jobs 2 test-slow-tensorflow test-slow-jax
+
+test-slow-tensorflow: .venv/installed
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow tests/training
+
+test-slow-jax: .venv/installed
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow tests/training tests/scripts
 
 test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver
 	$(BIN)/python -m pytest -q -m browser tests/browser

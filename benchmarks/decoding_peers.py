@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from keras import ops
 
-from keras_transformer import TransformerModel, WordTokenizer
+from keras_transformer import TransformerModel, Translate, WordTokenizer
 from keras_transformer.backend import backend_module
 from keras_transformer.export.ctranslate2 import export_ctranslate2
 from keras_transformer.inference.model_search import ModelSearch
@@ -101,7 +101,8 @@ def make_ctranslate2(model, source, threads, quantization=None, beam_sizes=(1,))
     sentences = [[words[i] for i in row[:-1]] for row in source.tolist()]  # it adds the end itself
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder) / "model"
-        export_ctranslate2(model, tokenizer, tokenizer, folder, quantization)
+        translate = Translate(model, tokenizer, tokenizer)
+        export_ctranslate2(translate, folder, quantization=quantization)
         translator = ctranslate2.Translator(str(folder), inter_threads=1, intra_threads=threads)
     lengths = {"min_decoding_length": STEPS, "max_decoding_length": STEPS}
 

@@ -20,19 +20,18 @@ def make_parser():
 
 
 def export(arguments, folder):
+    from keras_transformer.inference.translate import Translate
+
+    translate = Translate.from_run(arguments.run)
     if arguments.to == "saved_model":
         from keras_transformer.export.saved_model import export_saved_model
-        from keras_transformer.inference.translate import Translate
 
-        translate = Translate.from_run(arguments.run)
         options = {} if arguments.beam is None else {"beam_size": arguments.beam}
         export_saved_model(translate, folder, arguments.overwrite, **options)
     else:
         from keras_transformer.export.ctranslate2 import export_ctranslate2
-        from keras_transformer.run_folder import RunFolder
 
-        run, options = RunFolder(arguments.run), (arguments.quantization, arguments.overwrite)
-        export_ctranslate2(run.read_model(), *run.read_tokenizers(), folder, *options)
+        export_ctranslate2(translate, folder, arguments.overwrite, arguments.quantization)
 
 
 def main():

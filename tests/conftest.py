@@ -17,7 +17,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 # A process that a shell starts in the background ignores Ctrl-C, and so would those of the tests.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest.register_assert_rewrite("layer_contract")
+pytest.register_assert_rewrite("layer_contract", "translator_contract")
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ def blocks_of(name):
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_code_about_the_other_models_runs(monkeypatch, capsys):
     keras.utils.set_random_seed(0)
     monkeypatch.chdir(ROOT)
@@ -39,9 +40,8 @@ def test_the_code_about_translating_runs(monkeypatch, tmp_path, capsys):
     run = tmp_path / "runs/english-german"
     write_run(run)
     translate = kt.Translate.from_run(run)
-    tokenizers = (translate.source_tokenizer, translate.target_tokenizer)
     export_saved_model(translate, run / "exported/saved_model/1")
-    export_ctranslate2(translate.model, *tokenizers, run / "exported/ctranslate2")
+    export_ctranslate2(translate, run / "exported/ctranslate2")
     (tmp_path / "book.txt").write_text("one two\nthree\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -240,18 +240,18 @@ class TestTranslating:
         model = TransformerModel(*sizes, tie_output=True, output_bias=True)
         model.build(((None, None), (None, None)))
         model.bias.assign(np.random.default_rng(0).normal(scale=3.0, size=words.vocab_size))
-        export_ctranslate2(model, words, words, tmp_path / "exported")
+        translate = Translate(model, words, words)
+        export_ctranslate2(translate, tmp_path / "exported")
         sentences = [f"w{i} w{i + 1} w7" for i in range(29)]
-        expected = Translate(model, words, words)(sentences)
+        expected = translate(sentences)
         assert CTranslate2Translate(tmp_path / "exported")(sentences) == expected
         model.bias.assign(np.zeros(words.vocab_size))
         assert Translate(model, words, words)(sentences) != expected
 
     def test_ctranslate2_has_its_own_converter(self, folder, tmp_path):
         translate = Translate.from_marian(folder)
-        both = (translate.source_tokenizer, translate.target_tokenizer)
         with pytest.raises(ValueError, match=r"converter\. Received: MarianTokenizer$"):
-            export_ctranslate2(translate.model, *both, tmp_path / "exported")
+            export_ctranslate2(translate, tmp_path / "exported")
 
 
 class TestTokenizer:

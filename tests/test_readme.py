@@ -20,6 +20,7 @@ def test_the_quickstart_is_short():
     assert len([line for line in CODE.splitlines() if line]) <= 15
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="the README's backend")
 def test_the_quickstart_trains_a_translator(tmp_path):
     (tmp_path / "data").symlink_to(ROOT / "data")

@@ -29,10 +29,10 @@ _ACTIVATIONS = {
 }
 
 
-def export_ctranslate2(
-    model, source_tokenizer, target_tokenizer, folder, quantization=None, overwrite=False
-):
-    """Writes a folder with which CTranslate2 translates as `Translate` does.
+def export_ctranslate2(translate, folder, overwrite=False, quantization=None):
+    """Writes a folder with which CTranslate2 translates as `translate` does.
+
+        export_ctranslate2(Translate.from_run("runs/english-german"), "exported")
 
     `CTranslate2Translate` uses it. Without this package, `ctranslate2` and `tokenizers` are enough:
 
@@ -48,32 +48,31 @@ def export_ctranslate2(
     cuts sources after 1,024 tokens and translations after 256, and lets no translation be empty.
 
     Args:
-        model: a built `TransformerModel`.
-        source_tokenizer: its `WordTokenizer` of the source language.
-        target_tokenizer: its `WordTokenizer` of the target language.
+        translate: a `Translate` with a `TransformerModel` and tokenizers of words or of subwords.
         folder: path of the folder to write.
-        quantization: None for float32, "int8" for a quarter of the size.
         overwrite: whether to replace an earlier export, which stays until the new one is whole.
+        quantization: None for float32, "int8" for a quarter of the size.
 
     Raises:
         FileExistsError: if `folder` exists and is not an earlier export to overwrite.
         ImportError: if `ctranslate2` is not installed.
         OSError: if writing fails.
-        ValueError: if CTranslate2 cannot express the model, the tokenizers are of another model, or
-            there is no such quantization.
+        ValueError: if CTranslate2 cannot express the model or the tokenizers, or there is no such
+            quantization.
 
     References:
         https://opennmt.net/CTranslate2/python/ctranslate2.specs.TransformerSpec.html
     """
+    source_tokenizer, target_tokenizer = translate.source_tokenizer, translate.target_tokenizer
     _check_tokenizers(source_tokenizer, target_tokenizer)
-    _check_model(model, (source_tokenizer.vocab_size, target_tokenizer.vocab_size))
+    _check_model(translate.model)
     if quantization not in QUANTIZATIONS:
         raise ValueError(
             f"`quantization` must be one of {QUANTIZATIONS}; ctranslate2.Translator(compute_type=…)"
             f" converts to others when loading. Received: {quantization!r}"
         )
     check_overwriting(folder, "model.bin", overwrite)
-    spec = _make_spec(model)
+    spec = _make_spec(translate.model)
     spec.register_source_vocabulary(_tokens(source_tokenizer))
     spec.register_target_vocabulary(_tokens(target_tokenizer))
     spec.validate()
@@ -160,14 +159,9 @@ def _check_tokenizers(*both):
             )
 
 
-def _check_model(model, vocab_sizes):
+def _check_model(model):
     if not isinstance(model, TransformerModel) or not model.built:
         raise ValueError(f"Only a built `TransformerModel` can be exported. Received: {model!r}")
-    if vocab_sizes != (model.enc_vocab_size, model.dec_vocab_size):
-        raise ValueError(
-            f"The tokenizers must have the model's {model.enc_vocab_size} source and "
-            f"{model.dec_vocab_size} target words. Received: {vocab_sizes}"
-        )
     if model.d_k != model.d_v or model.h * model.d_k != model.d_model:
         raise ValueError(
             "CTranslate2 cannot express heads of other sizes than d_k = d_v = d_model / h. "

@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 
-import keras
 import numpy as np
 import pytest
 import tokenizers
@@ -14,9 +13,9 @@ from full_disk import full_disk
 from keras import ops
 from tiny import WORDS, make_batches, make_dataset, make_trainer
 
-from keras_transformer import TransformerModel, Translate
+from keras_transformer import RecurrentTranslator, TransformerModel, Translate
 from keras_transformer.data.batches import pad_ids
-from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.data.tokenizers import SubwordTokenizer, WordTokenizer
 from keras_transformer.export.ctranslate2 import (
     MAX_POSITIONS,
     CTranslate2Translate,
@@ -69,17 +68,16 @@ def export(ours, tmp_path):
     """Exports the trained model."""
 
     def export(name="exported", **options):
-        both = (ours.source_tokenizer, ours.target_tokenizer)
-        export_ctranslate2(ours.model, *both, tmp_path / name, **options)
+        export_ctranslate2(ours, tmp_path / name, **options)
         return tmp_path / name
 
     return export
 
 
-def random_model(source=SOURCE, **options):
+def random_model(source=SOURCE, target=TARGET, **options):
     """A model in which everything matters: all its weights are large."""
     sizes = {"h": 4, "d_k": 8, "d_v": 8, "d_model": 32, "d_ff_inner": 64, "n": 2, "rate": 0.1}
-    vocabularies = (source.vocab_size, TARGET.vocab_size)
+    vocabularies = (source.vocab_size, target.vocab_size)
     model = TransformerModel(*vocabularies, 8, 8, **{**sizes, **options})
     model.build(((None, None), (None, None)))
     for weight in model.weights:
@@ -123,6 +121,18 @@ def log_probabilities(model, sources, targets):
     return [x[np.arange(len(ids) - 1), ids[1:]] for x, ids in zip(logits, targets, strict=True)]
 
 
+def test_subwords_are_joined_the_same(tmp_path):
+    tokenizer = SubwordTokenizer.train([f"see{i} sees{i} seen{i}, unseen" for i in range(20)], 60)
+    model = random_model(tokenizer, tokenizer, tie_output=True, share_embeddings=True)
+    translate = Translate(model, tokenizer, tokenizer)
+    export_ctranslate2(translate, tmp_path / "exported")
+    sentences = [f"seen{i} see{i}: unseen, sees{i}!" for i in range(100)]
+    expected = translate(sentences)
+    assert len(set(expected)) > 30
+    assert translator(tmp_path / "exported")(sentences) == expected
+
+
+@pytest.mark.slow
 def test_a_thousand_sentences_are_translated_the_same(ours, export):
     sentences = random.Random(0).sample(SENTENCES, 1000)
     expected = ours(sentences)
@@ -133,11 +143,12 @@ def test_a_thousand_sentences_are_translated_the_same(ours, export):
 def test_sentences_without_end_are_cut_at_the_same_place(tmp_path):
     model = random_model()
     shout(model.projection.bias, [END_ID], 10.0)  # so that some have an end
-    export_ctranslate2(model, SOURCE, TARGET, tmp_path / "exported")
+    translate = Translate(model, SOURCE, TARGET)
+    export_ctranslate2(translate, tmp_path / "exported")
     lengths = np.random.permutation([0, 1, 2, 3, 10] * 200)
     sentences = [SOURCE.decode(ids) for ids in random_ids(SOURCE, lengths)]
     found = translator(tmp_path / "exported")(sentences)
-    assert found == Translate(model, SOURCE, TARGET)(sentences)
+    assert found == translate(sentences)
     full = [len(x.split()) == 2 * n + 8 for x, n in zip(found, lengths, strict=True) if n]
     assert 0.05 < np.mean(full) < 0.95
 
@@ -196,7 +207,7 @@ def test_in_int8_most_sentences_are_translated_the_same(ours, export):
 def test_the_probabilities_are_the_same(options, tmp_path):
     source = TARGET if options.get("share_embeddings") else SOURCE
     model = random_model(source, **options)
-    export_ctranslate2(model, source, TARGET, tmp_path / "exported")
+    export_ctranslate2(Translate(model, source, TARGET), tmp_path / "exported")
     sources, targets = random_ids(source, [1, 3, 10, 30]), random_ids(TARGET, [1, 9, 2, 25])
     sources[2][5] = UNKNOWN_ID
     expected = log_probabilities(model, sources, targets)
@@ -217,7 +228,8 @@ def test_some_words_are_never_said(tie_output, quantization, tmp_path):
     sources = random_ids(SOURCE, [6] * 100)
     logits = ops.convert_to_numpy(model((np.array(sources), np.full((100, 2), START_ID))))
     assert np.mean(logits.argmax(-1) < END_ID) > 0.5  # what the model would say
-    export_ctranslate2(model, SOURCE, TARGET, tmp_path / "exported", quantization)
+    translate = Translate(model, SOURCE, TARGET)
+    export_ctranslate2(translate, tmp_path / "exported", quantization=quantization)
     results = load(tmp_path / "exported").translate_batch(
         words(SOURCE, sources), beam_size=3, max_decoding_length=20
     )
@@ -258,20 +270,17 @@ def test_sentences_may_be_long_but_not_endless(export):
     ],
 )
 def test_what_cannot_be_expressed_is_refused(options, message, tmp_path):
+    translate = Translate(random_model(**options), SOURCE, TARGET)
     with pytest.raises(ValueError, match=message):
-        export_ctranslate2(random_model(**options), SOURCE, TARGET, tmp_path / "exported")
+        export_ctranslate2(translate, tmp_path / "exported")
     assert not os.listdir(tmp_path)
 
 
-def test_other_models_and_tokenizers_are_refused(tmp_path):
-    path = tmp_path / "exported"
-    with pytest.raises(ValueError, match=r"Only a built.*Received: <Sequential"):
-        export_ctranslate2(keras.Sequential(), SOURCE, TARGET, path)
+def test_other_models_are_refused(tmp_path):
     unbuilt = TransformerModel(50, 40, 8, 8, 4, 8, 8, 32, 64, 2, 0.1)
-    with pytest.raises(ValueError, match=r"Only a built.*Received: <TransformerModel"):
-        export_ctranslate2(unbuilt, SOURCE, TARGET, path)
-    with pytest.raises(ValueError, match=r"model's 50 source .*Received: \(40, 50\)"):
-        export_ctranslate2(random_model(), TARGET, SOURCE, path)
+    for model in (unbuilt, RecurrentTranslator(50, 40, 8, 8, 0.1)):
+        with pytest.raises(ValueError, match=rf"Only a built.*Received: <{type(model).__name__}"):
+            export_ctranslate2(Translate(model, SOURCE, TARGET), tmp_path / "exported")
 
 
 @pytest.mark.parametrize("quantization", ["int4", "float32", 8, ""])

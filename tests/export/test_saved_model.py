@@ -100,6 +100,7 @@ def assert_same_tokens(tokenizer, sentences):
             assert found.decode() == expected, ascii(sentence)
 
 
+@pytest.mark.slow
 def test_a_thousand_sentences_are_translated_as_in_python(translate, served):
     sentences = number_sentences(555, 6) + odd_sentences(350) + number_sentences(80, 40)
     sentences += ["", " ", "\n\t", "[END]", "[END] one", "[PAD] two", "¿?", "▁one", "x" * 5000]

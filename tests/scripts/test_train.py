@@ -127,6 +127,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 WITHOUT_TENSORFLOW = f"import sys; sys.modules['tensorflow'] = None\n{RUN}"
 
 
+@pytest.mark.slow
 def test_jax_trains_and_translates_without_tensorflow_what_tensorflow_goes_on_with(folder, output):
     data = ["--data", "numbers.tsv", "--n-sentences", "60"]
     for backend, code, script, *arguments in (
@@ -220,6 +221,7 @@ def test_a_recipe_lacks_nothing_but_its_data(folder, recipe):
     assert not (folder / "runs" / recipe.stem).exists()
 
 
+@pytest.mark.slow
 def test_a_streamed_run_with_all_that_there_is(folder):
     for name, pairs in {"train": PAIRS[:-30], "val": PAIRS[-30:-15], "test": PAIRS[-15:]}.items():
         lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
@@ -246,6 +248,7 @@ def test_a_streamed_run_with_all_that_there_is(folder):
     assert "Epoch 3/3" in again and "Epoch 2/3" not in again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ("bahdanau", "luong"))
 def test_the_recurrent_translators_are_trained_and_used_alike(folder, output, model):
     run, data = f"runs/{model}", ["--data", "numbers.tsv", "--n-sentences", "120"]

@@ -26,6 +26,7 @@ SENTENCES = [
 ]
 
 
+@pytest.mark.slow
 def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
     order = np.random.default_rng(0).permutation(len(SENTENCES))
     (tmp_path / "text.txt").write_text("".join(SENTENCES[i] for i in order))

@@ -19,6 +19,7 @@ LINES = [
 ]
 
 
+@pytest.mark.slow
 def test_labels_are_learned_from_scratch_or_with_a_bert(tmp_path):
     (tmp_path / "labels.tsv").write_text("".join(LINES))
     tokenizer = WordPieceTokenizer.train([line.split("\t")[0] for line in LINES])

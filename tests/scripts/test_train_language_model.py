@@ -11,6 +11,7 @@ from keras_transformer import Generate, WordTokenizer
 TEXT = "the cat sees the dog and runs\nthe dog sees the bird and barks\n" * 100
 
 
+@pytest.mark.slow
 def test_both_models_beat_the_frequencies_and_go_on_with_a_text(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
     options = ["--epochs", 40, "--prompt", "the bird sees"]

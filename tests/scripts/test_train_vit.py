@@ -11,6 +11,7 @@ from run_script import run_script
 datasets = pytest.importorskip("sklearn.datasets")
 
 
+@pytest.mark.slow
 def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
     printed = run_script("train_vit.py", "--epochs", 10, folder=tmp_path)
     rights = re.findall(r"(\d+)x\1: ([\d.]+)% right, \d+ s", printed)

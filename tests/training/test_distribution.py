@@ -124,6 +124,7 @@ def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
     assert_same(tmp_path / "result.npz", alone)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):
     folders = [tmp_path / "chief", tmp_path / "other"]
     results = [tmp_path / "0.npz", tmp_path / "1.npz"]

@@ -20,6 +20,7 @@ for folder, epochs in zip(sys.argv[1:], ({EPOCHS}, 2)):
 """
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_along_the_same_curve(tmp_path):
     backend = OTHER[keras.config.backend()]
     tests = os.path.dirname(os.path.dirname(__file__))

@@ -92,6 +92,7 @@ def test_float16_trains_and_finds_its_scale(whole):
     assert 1 < scale < LARGE_SCALE and np.log2(scale) % 1 == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle_of_an_update_is_as_if_never_stopped(
     dataset, options, whole, tmp_path
 ):
@@ -116,6 +117,7 @@ t.make_trainer(dataset, sys.argv[1], t.LARGE_SCALE, **options).train(stop, valid
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["all"], indirect=True)
 def test_a_kill_in_the_middle_of_an_update_is_as_if_never_stopped(
     dataset, options, whole, tmp_path

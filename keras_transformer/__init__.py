@@ -68,7 +68,7 @@ from keras_transformer.plotting import (
     plot_similarities,
     plot_speeds,
 )
-from keras_transformer.reading import FindAnswer, Summarize, read_bert
+from keras_transformer.reading import Classify, FindAnswer, Summarize, read_bert
 from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.losses import MaskedCrossEntropy
 from keras_transformer.training.metrics import MaskedAccuracy, Perplexity
@@ -84,6 +84,7 @@ __all__ = [
     "AugmentedImages",
     "BahdanauDecoder",
     "Bert",
+    "Classify",
     "Decoder",
     "DecoderLayer",
     "DotProductAttention",

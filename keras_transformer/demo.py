@@ -91,8 +91,9 @@ class DemoServer(http.server.ThreadingHTTPServer):
         host, port = self.server_address[:2]
         if not ipaddress.ip_address(host).is_loopback:
             return True
-        names = {f"{known}:{port}" for known in _LOOPBACK}
-        return name in (names | set(_LOOPBACK) if port == 80 else names)
+        hosts = {*_LOOPBACK, host}
+        names = {f"{known}:{port}" for known in hosts}
+        return name in (names | hosts if port == 80 else names)
 
     def handle_error(self, request, client_address):
         if not isinstance(sys.exc_info()[1], ConnectionError):  # who asked is gone

@@ -1,5 +1,6 @@
-"""Using a trained BERT: summaries and answers in the words of a text."""
+"""Using a trained BERT: summaries and answers in the words of a text, and labels for it."""
 
+import json
 import re
 from pathlib import Path
 
@@ -24,8 +25,8 @@ def read_bert(folder):
     """Reads a BERT and its tokenizer.
 
     Args:
-        folder: path of a folder as `scripts/train_bert.py` writes it, or in the layout of Hugging
-            Face.
+        folder: path of a folder as `scripts/train_bert.py` or `train_classifier.py` writes it, or
+            in the layout of Hugging Face.
 
     Returns:
         A built `Bert`, and its `WordPieceTokenizer`.
@@ -35,10 +36,35 @@ def read_bert(folder):
         ValueError: if a file is damaged or of another model.
     """
     folder = Path(folder)
-    ours, tokenizer = folder / "bert.keras", WordPieceTokenizer.load(folder / "tokenizer.json")
-    if not ours.exists():
-        return Bert.from_pretrained(folder), tokenizer
-    return keras.models.load_model(ours), tokenizer
+    tokenizer = read_wordpieces(folder)
+    if (folder / "bert.keras").exists():
+        return keras.models.load_model(folder / "bert.keras"), tokenizer
+    if (folder / "classifier.keras").exists():
+        return keras.models.load_model(folder / "classifier.keras").body, tokenizer
+    return Bert.from_pretrained(folder), tokenizer
+
+
+def read_wordpieces(folder):
+    """Reads the tokenizer of a BERT: `tokenizer.json`, or else `vocab.txt`.
+
+    Args:
+        folder: path of a folder. Beside a `vocab.txt`, `tokenizer_config.json` says by
+            `do_lower_case` whether capitals are dropped; without it they are.
+
+    Returns:
+        A `WordPieceTokenizer`.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if a file is damaged or of another kind.
+    """
+    folder = Path(folder)
+    if (folder / "tokenizer.json").exists() or not (folder / "vocab.txt").exists():
+        return WordPieceTokenizer.load(folder / "tokenizer.json")
+    config = folder / "tokenizer_config.json"
+    settings = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
+    tokens = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    return WordPieceTokenizer.of_vocabulary(tokens, settings.get("do_lower_case", True))
 
 
 class Summarize:
@@ -140,6 +166,68 @@ class FindAnswer:
         spans = [_best_span(w, *pair, max_tokens) for w, pair in zip(windows, logits, strict=True)]
         score, start, end = max(spans)
         return {"score": score, "start": start, "end": end, "answer": context[start:end]}
+
+
+class Classify:
+    """Gives texts their labels.
+
+    Args:
+        model: an `EncoderClassifier`.
+        tokenizer: its `WordPieceTokenizer`.
+        labels: the names of its labels, in the order of its logits.
+
+    Raises:
+        ValueError: if there are not as many names as labels.
+
+    Example:
+        >>> classify = Classify.from_run("runs/labels")
+        >>> classify(["is it far", "it is far"])
+        [{'label': 'question', 'score': 0.98}, {'label': 'statement', 'score': 0.99}]
+    """
+
+    def __init__(self, model, tokenizer, labels):
+        if len(labels) != model.num_labels:
+            raise ValueError(
+                f"The model has {model.num_labels} labels: name them all. Received: {labels}"
+            )
+        self.model = model
+        self.tokenizer = tokenizer
+        self.labels = list(labels)
+
+    @classmethod
+    def from_run(cls, folder):
+        """The classifier that `scripts/train_classifier.py` has left in a folder.
+
+        Raises:
+            FileNotFoundError: if a file is not there.
+            ValueError: if a file is damaged.
+        """
+        folder = Path(folder)
+        labels, path = folder / "labels.json", folder / "classifier.keras"
+        if not (labels.exists() and path.exists()):
+            raise FileNotFoundError(f"There is no classifier of texts here. Received: {folder}")
+        names = json.loads(labels.read_text(encoding="utf-8"))
+        return cls(keras.models.load_model(path), read_wordpieces(folder), names)
+
+    def __call__(self, texts):
+        """Classifies.
+
+        Args:
+            texts: a text, or a list of texts; of long ones the beginning is read.
+
+        Returns:
+            A dictionary for each text: "label", and "score", its probability.
+        """
+        if isinstance(texts, str):
+            return self([texts])[0]
+        body, found = self.model.body, []
+        encoded = [self.tokenizer.encode(text).ids for text in texts]
+        rows = [self.tokenizer.join(ids, length=body.seq_length) for ids in encoded]
+        for inputs, count in _batches(rows, body):
+            for logits in _numpy(self.model(inputs, training=False))[:count]:
+                best = logits.argmax()
+                found.append({"label": self.labels[best], "score": float(_softmax(logits)[best])})
+        return found
 
 
 def split_sentences(text):

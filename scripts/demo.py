@@ -7,7 +7,7 @@ def make_parser():
     parser = argparse.ArgumentParser(prog="demo.py", description=__doc__)
     parser.add_argument("run", help="folder of the run")
     parser.add_argument("--beam", type=int, default=4, help="hypotheses kept (default: 4)")
-    parser.add_argument("--n-best", type=int, default=4, help="shown, at most (default: 4)")
+    parser.add_argument("--n-best", type=int, help="shown (default: 4, or all that are kept)")
     parser.add_argument(
         "--host",
         default="127.0.0.1",
@@ -38,8 +38,9 @@ def serve_run(arguments):
     from keras_transformer.inference.translate import Translate
 
     translate = Translate.from_run(arguments.run)
-    options = {"beam_size": arguments.beam, "n_best": arguments.n_best}
-    serve(translate, arguments.host, arguments.port, name=arguments.run, **options)
+    n_best = min(4, arguments.beam) if arguments.n_best is None else arguments.n_best
+    options = {"name": arguments.run, "beam_size": arguments.beam, "n_best": n_best}
+    serve(translate, arguments.host, arguments.port, **options)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ KINDS = {"saved_model": "saved_model/1", "ctranslate2": "ctranslate2"}
 def make_parser():
     parser = argparse.ArgumentParser(prog="export.py", description=__doc__)
     parser.add_argument("run", help="folder of the run")
-    parser.add_argument("--to", choices=KINDS, required=True, help="what reads it")
+    parser.add_argument(
+        "--to", choices=KINDS, required=True, help="what reads it (of a run with BPE: ctranslate2)"
+    )
     parser.add_argument("--output", help="folder to write (default: in the run's folder exported/)")
     parser.add_argument(
         "--beam", type=int, help="hypotheses kept (saved_model; default: 1, greedy)"

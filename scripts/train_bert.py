@@ -18,6 +18,11 @@ DATA = Path(__file__).parents[1] / "data/english-german.tsv"
 def train(text, run, epochs, batch_size, seq_length, d_model, learning_rate):
     keras.utils.set_random_seed(0)
     documents, sizes = read_documents(text), (seq_length, batch_size, 0)
+    if len(documents) < 10:  # of which a tenth is held out
+        raise ValueError(
+            "Give a text of ten documents or more: a line each, or with blank lines between them. "
+            f"Received: {len(documents)}"
+        )
     held_out, documents = documents[: len(documents) // 10], documents[len(documents) // 10 :]
     tokenizer = WordPieceTokenizer.train(documents)
     batches = PretrainingPairs(documents, tokenizer, *sizes)

@@ -24,6 +24,7 @@ def train(text, run, model, epochs, prompt, prefixes):
     cut = len(texts) // 10
     tokenizer = kt.WordTokenizer.train(texts[cut:])
     held_out = kt.next_words(tokenizer, texts[:cut] or texts)
+    where = "held out" if cut else "in training (of less than ten documents none is held out)"
     examples = (kt.ngram_prefixes if prefixes else kt.next_words)(tokenizer, texts[cut:])
     steps = epochs * math.ceil(len(examples[0]) / 64)
     tokenizer.save(run / "tokenizer.json")
@@ -38,7 +39,7 @@ def train(text, run, model, epochs, prompt, prefixes):
         made.save(run / f"{kind}.keras")
         text = kt.Generate(made, tokenizer)(prompt)
         report.append(f"{found:.1f} {kind}, {made.count_params():,}, {seconds:.0f} s: {text}")
-    print("perplexity held out, model, parameters, processor time, text", *report, sep="\n")
+    print(f"perplexity {where}, model, parameters, processor time, text", *report, sep="\n")
 
 
 def main():

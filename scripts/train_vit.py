@@ -6,7 +6,6 @@ from pathlib import Path
 
 import keras
 import numpy as np
-from sklearn.datasets import load_digits
 
 from keras_transformer.data.images import AugmentedImages
 from keras_transformer.models.vit import VisionTransformer
@@ -39,7 +38,12 @@ def fit(model, images, labels, epochs, rate, seed):
 
 
 def main():
-    run, epochs, seed = vars(make_parser().parse_args()).values()
+    parser = make_parser()
+    run, epochs, seed = vars(parser.parse_args()).values()
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        parser.exit(2, f"{parser.prog}: error: the digits are scikit-learn's: install it\n")
     keras.utils.set_random_seed(seed)
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).astype("float32").reshape(-1, 8, 8, 1)

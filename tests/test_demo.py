@@ -8,6 +8,7 @@ import http.client
 import json
 import re
 import socket
+import sys
 import threading
 import time
 
@@ -271,6 +272,13 @@ def test_what_is_not_asked_rightly_is_refused(server, method, path, headers, sta
 def test_the_names_of_this_machine_are_known(server, name):
     headers = {"Host": f"{name}:{server.server_address[1]}"}
     assert ask(server, "/", method="GET", headers=headers)[0] == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no second such address")
+def test_it_knows_the_address_that_it_listens_at():
+    with DemoServer(shared_translate(), "127.0.0.2", 0) as other:
+        assert other.knows_host(other.address.removeprefix("http://").rstrip("/"))
+        assert not other.knows_host("127.0.0.3")
 
 
 def test_what_is_no_http_is_refused_and_harms_nothing(server):

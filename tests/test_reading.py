@@ -8,8 +8,15 @@ from layer_contract import check_sizes_are_refused, random_weights
 
 from keras_transformer.data.questions import answer_examples
 from keras_transformer.data.wordpiece import WordPieceTokenizer
-from keras_transformer.models import AnsweringBert, Bert
-from keras_transformer.reading import FindAnswer, Summarize, k_means, split_sentences
+from keras_transformer.models import AnsweringBert, Bert, EncoderClassifier
+from keras_transformer.reading import (
+    Classify,
+    FindAnswer,
+    Summarize,
+    k_means,
+    read_bert,
+    split_sentences,
+)
 
 TEXT = (
     "Anna has a cat. The cat of Anna is black! Tom likes trains. "
@@ -45,6 +52,66 @@ class Spelled:
     def __call__(self, inputs, training=None):
         ids = inputs if self.body.num_segments is None else inputs[0]
         return {"start": 9.0 * (ids == self.start), "end": 9.0 * (ids == self.end)}
+
+
+class TestClassify:
+    def make(self):
+        model = EncoderClassifier(bert(), 3, pooling="mean")
+        model.build((None, None))
+        model.set_weights(random_weights(model))
+        return Classify(model, TOKENIZER, ["a", "b", "c"])
+
+    def test_it_names_the_highest_logit_and_its_probability(self):
+        classify, texts = self.make(), [*split_sentences(TEXT), "", 9 * "Trains are old. "]
+        logits = classify.model(TOKENIZER.arrays(texts, length=16))
+        classify.model.classifier.bias.assign_sub(ops.mean(logits, axis=0))  # so that none is rare
+        found = classify(texts)
+        for text, one in zip(texts, found, strict=True):
+            ids, segments = TOKENIZER.arrays([text], length=16)
+            logits = ops.convert_to_numpy(classify.model((ids, segments)))[0].astype("float64")
+            shares = np.exp(logits) / np.exp(logits).sum()
+            assert one["label"] == "abc"[shares.argmax()]
+            assert one["score"] == pytest.approx(shares.max(), abs=1e-4)
+            assert classify(text) == pytest.approx(one)
+        assert len({one["label"] for one in found}) > 1
+        assert classify([]) == []
+
+    def test_a_name_for_each_label(self):
+        classify = self.make()
+        with pytest.raises(ValueError, match=r"3 labels.*Received: \['a'\]"):
+            Classify(classify.model, TOKENIZER, ["a"])
+
+    def test_a_folder_without_one_is_refused(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="no classifier of texts here"):
+            Classify.from_run(tmp_path)
+
+
+class TestReadBert:
+    def test_the_body_of_a_classifier(self, tmp_path):
+        model = EncoderClassifier(bert(), 2)
+        model.build((None, None))
+        model.save(tmp_path / "classifier.keras")
+        TOKENIZER.save(tmp_path / "tokenizer.json")
+        body, tokenizer = read_bert(tmp_path)
+        inputs = tokenizer.arrays([TEXT], length=16)
+        expected = ops.convert_to_numpy(model.body(inputs))
+        np.testing.assert_allclose(ops.convert_to_numpy(body(inputs)), expected, atol=1e-6)
+
+    @pytest.mark.parametrize("lowercase", (True, False))
+    def test_a_vocabulary_in_lines(self, lowercase, tmp_path):
+        expected = WordPieceTokenizer.train([TEXT], min_count=1, lowercase=lowercase)
+        body = bert()
+        body.save(tmp_path / "bert.keras")
+        lines = "".join(f"{x}\n" for x in expected.tokens(range(expected.vocab_size)))
+        (tmp_path / "vocab.txt").write_text(lines, encoding="utf-8")
+        if not lowercase:
+            (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+        _, tokenizer = read_bert(tmp_path)
+        for text in (TEXT, "Anna's [SEP] caté ANNA", ""):
+            assert tokenizer.encode(text) == expected.encode(text)
+        (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\nanna\n")
+        with pytest.raises(ValueError, match=r"Received: the ids \[0, 1, None, None, None\]"):
+            read_bert(tmp_path)
 
 
 class TestSentences:

@@ -44,11 +44,7 @@ class WordPieceTokenizer:
 
     def __init__(self, tokenizer):
         found = [tokenizer.token_to_id(token) for token in SPECIAL_TOKENS]
-        if None in found or found[0] != PADDING_ID:
-            raise ValueError(
-                f"A vocabulary for BERT has {SPECIAL_TOKENS}, the first with the id {PADDING_ID}. "
-                f"Received: the ids {found}"
-            )
+        _check_special_ids(found)
         # Text like "[SEP]" that somebody types is text.
         tokenizer.encode_special_tokens = True
         tokenizer.no_padding()
@@ -104,6 +100,22 @@ class WordPieceTokenizer:
             kind = type(tokenizer.model).__name__
             raise ValueError(f"{path} must hold a WordPiece vocabulary. Received: {kind}")
         return cls(tokenizer)
+
+    @classmethod
+    def of_vocabulary(cls, tokens, lowercase=True):
+        """The tokenizer of a vocabulary, such as the lines of a published `vocab.txt`.
+
+        Args:
+            tokens: the tokens in the order of their ids, special ones included.
+            lowercase: whether capitals and accents are dropped.
+
+        Raises:
+            ValueError: if a special token is missing.
+        """
+        vocabulary = {token: i for i, token in enumerate(tokens)}
+        found = [vocabulary.get(token) for token in SPECIAL_TOKENS]
+        _check_special_ids(found)
+        return cls(_tokenizer(lowercase, vocabulary))
 
     def save(self, path):
         """Writes a JSON file."""
@@ -173,6 +185,14 @@ class WordPieceTokenizer:
         second = [None] * len(first) if second is None else [self.encode(x).ids for x in second]
         joined = [self.join(*pair, length) for pair in zip(first, second, strict=True)]
         return tuple(pad_ids([pair[i] for pair in joined], length) for i in (0, 1))
+
+
+def _check_special_ids(ids):
+    if None in ids or ids[0] != PADDING_ID:
+        raise ValueError(
+            f"A vocabulary for BERT has {SPECIAL_TOKENS}, the first with the id {PADDING_ID}. "
+            f"Received: the ids {ids}"
+        )
 
 
 def _tokenizer(lowercase, vocabulary=None):

@@ -60,8 +60,8 @@ class Translate:
     whatever stands beside it.
 
     Sentences of similar length are translated together, in few shapes of batches, each of which is
-    compiled or traced once. With XLA a shape takes seconds to compile, and is then decoded up to
-    1.7 times as fast (docs/benchmarks.md): use it where many sentences follow.
+    compiled or traced once. With XLA a shape takes seconds to compile, and is then decoded 1.2 to
+    2 times as fast on one core (docs/benchmarks.md): use it where many sentences follow.
 
     Args:
         model: a `TransformerModel` or a `RecurrentTranslator`.

@@ -14,7 +14,7 @@ from translating import shared_translate
 
 def test_it_serves_a_run_until_it_is_interrupted(folder):
     script = [sys.executable, SCRIPTS / "demo.py", "run"]
-    command = [*script, "--port", "0", "--beam", "3", "--n-best", "2"]
+    command = [*script, "--port", "0", "--beam", "3"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline().startswith("Loading run; the first translation takes")
@@ -31,7 +31,7 @@ def test_it_serves_a_run_until_it_is_interrupted(folder):
     finally:
         process.kill()
     assert process.returncode == 0
-    expected = shared_translate().hypotheses("one two", beam_size=3, n_best=2)[0]
+    expected = shared_translate().hypotheses("one two", beam_size=3, n_best=3)[0]
     assert [x["text"] for x in found] == [x.text for x in expected]
 
 

@@ -45,7 +45,12 @@ def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [(None, "No text file here"), ("\n", "holds no text"), ("a b\n" * 20, "too little text")],
+    [
+        (None, "No text file here"),
+        ("\n", "holds no text"),
+        ("a b\n" * 20, "too little text"),
+        ("a\n\n" + "b c\n" * 50, "Give a text of ten documents or more"),
+    ],
 )
 def test_what_cannot_be_is_refused(tmp_path, text, message):
     if text is not None:

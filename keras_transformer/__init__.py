@@ -73,7 +73,7 @@ from keras_transformer.run_folder import RunFolder
 from keras_transformer.training.losses import MaskedCrossEntropy
 from keras_transformer.training.metrics import MaskedAccuracy, Perplexity
 from keras_transformer.training.run import evaluate_run, train_run
-from keras_transformer.training.schedules import WarmupSchedule
+from keras_transformer.training.schedules import WarmupSchedule, warmup_cosine
 from keras_transformer.training.trainer import Trainer
 
 __all__ = [
@@ -154,6 +154,7 @@ __all__ = [
     "text_views",
     "train_run",
     "translation_views",
+    "warmup_cosine",
     "write_attention_page",
     "write_pairs",
 ]

@@ -4,6 +4,10 @@ from typing import NamedTuple
 
 from sacrebleu.metrics import BLEU, CHRF
 
+from keras_transformer.checks import check_choice
+
+TOKENIZERS = tuple(BLEU.TOKENIZERS)  # by which BLEU can take sentences apart
+
 
 class Scores(NamedTuple):
     """Corpus scores from 0 to 100 and how they were computed."""
@@ -33,12 +37,14 @@ def score(translations, references, tokenize="13a"):
         `Scores`.
 
     Raises:
-        ValueError: if the numbers of sentences differ, there are none, or one has no reference.
+        ValueError: if the numbers of sentences differ, there are none, one has no reference, or
+            there is no such tokenizer.
 
     References:
         "A Call for Clarity in Reporting BLEU Scores" (Post, 2018);
         "chrF: character n-gram F-score for automatic MT evaluation" (Popović, 2015).
     """
+    check_choice(TOKENIZERS, tokenize=tokenize)
     if (
         not translations
         or len(translations) != len(references)

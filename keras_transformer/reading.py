@@ -12,6 +12,7 @@ from keras_transformer.checks import check_sizes
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.questions import question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
+from keras_transformer.files import replacing
 from keras_transformer.models.bert import Bert
 from keras_transformer.models.classifier import mean_of_tokens
 
@@ -208,6 +209,15 @@ class Classify:
             raise FileNotFoundError(f"There is no classifier of texts here. Received: {folder}")
         names = json.loads(labels.read_text(encoding="utf-8"))
         return cls(keras.models.load_model(path), read_wordpieces(folder), names)
+
+    def save(self, folder):
+        """Writes what `from_run` reads: `tokenizer.json`, `labels.json`, `classifier.keras`."""
+        folder = Path(folder)
+        self.tokenizer.save(folder / "tokenizer.json")
+        with replacing(folder / "labels.json") as beside:
+            beside.write_text(json.dumps(self.labels), encoding="utf-8")
+        with replacing(folder / "classifier.keras") as beside:
+            self.model.save(beside)
 
     def __call__(self, texts):
         """Classifies.

@@ -1,6 +1,8 @@
 """A run is a folder: what training leaves behind and everything later needs."""
 
 import csv
+import hashlib
+import json
 from pathlib import Path
 
 from keras_transformer.config import RunConfig
@@ -37,6 +39,7 @@ class RunFolder:
         self._source_tokenizer = self.path / "source_tokenizer.json"
         self._target_tokenizer = self.path / "target_tokenizer.json"
         self._test = self.path / "test.tsv"
+        self._data = self.path / "data.json"
 
     @property
     def exists(self):
@@ -49,6 +52,8 @@ class RunFolder:
         dataset.target_tokenizer.save(self._target_tokenizer)
         with replacing(self._test) as beside:
             beside.write_text(_test_lines(dataset.test), encoding="utf-8")
+        with replacing(self._data) as beside:
+            beside.write_text(json.dumps(_digests(dataset), indent=2) + "\n", encoding="utf-8")
         self.write_config(config)  # last: its presence says that a run was begun
 
     def check_dataset(self, dataset):
@@ -59,11 +64,16 @@ class RunFolder:
             for a, b in zip(self.read_tokenizers(), tokenizers, strict=True)
         )
         test = self._existing(self._test).read_text(encoding="utf-8")
-        if not same_words or test != _test_lines(dataset.test):
+        pairs = json.loads(self._existing(self._data).read_text(encoding="utf-8"))
+        same = {
+            "vocabulary": same_words,
+            "test part": test == _test_lines(dataset.test),
+            **{f"{part} part": pairs.get(part) == x for part, x in _digests(dataset).items()},
+        }
+        if not all(same.values()):
             raise ValueError(
-                f"{self.path} was begun on other data: begin another run. "
-                f"Received: {len(dataset.train):,} training pairs that give another vocabulary or "
-                "test part"
+                f"{self.path} was begun on other data: begin another run. Received: another "
+                f"{', '.join(what for what, is_same in same.items() if not is_same)}"
             )
 
     def write_config(self, config):
@@ -218,6 +228,18 @@ def _make_transformer(config, vocab_sizes, dtype):
 def _columns(history):
     scored = bool(history) and "validation_bleu" in history[0]
     return SCORED_COLUMNS if scored else HISTORY_COLUMNS
+
+
+def _digests(dataset):
+    """What tells other pairs, or another order of them, from these."""
+    return {"training": _digest(dataset.train), "validation": _digest(dataset.validation)}
+
+
+def _digest(pairs):
+    digest = hashlib.sha256()
+    for pair in pairs:
+        digest.update("\t".join(pair).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def _test_lines(test):

@@ -24,15 +24,14 @@ def make_parser():
 
 
 def make_config(run, resume, preset, changes):
-    if resume and preset:
-        raise ValueError(f"A run keeps its preset: leave it out with --resume. Received: {preset}")
+    changes = {**PRESETS[preset or "small"], **changes}
     if resume:
         return run.read_config().with_changes(**changes)
     if run.exists:
         raise ValueError(
             f"Go on with this run by --resume, or choose another --run. Received: {run.path}"
         )
-    return RunConfig.from_preset(preset or "small", **changes)
+    return RunConfig(**changes)
 
 
 def main():

@@ -11,6 +11,7 @@ from keras_transformer.data.wordpiece import WordPieceTokenizer
 from keras_transformer.models.bert import Bert
 from keras_transformer.models.bert_heads import PretrainingBert
 from keras_transformer.training.losses import MaskedCrossEntropy
+from keras_transformer.training.schedules import warmup_cosine
 
 DATA = Path(__file__).parents[1] / "data/english-german.tsv"
 
@@ -18,11 +19,8 @@ DATA = Path(__file__).parents[1] / "data/english-german.tsv"
 def train(text, run, epochs, batch_size, seq_length, d_model, learning_rate):
     keras.utils.set_random_seed(0)
     documents, sizes = read_documents(text), (seq_length, batch_size, 0)
-    if len(documents) < 10:  # of which a tenth is held out
-        raise ValueError(
-            "Give a text of ten documents or more: a line each, or with blank lines between them. "
-            f"Received: {len(documents)}"
-        )
+    if len(documents) < 10:  # a tenth is held out
+        raise ValueError(f"Give ten documents or more, see --help. Received: {len(documents)}")
     held_out, documents = documents[: len(documents) // 10], documents[len(documents) // 10 :]
     tokenizer = WordPieceTokenizer.train(documents)
     batches = PretrainingPairs(documents, tokenizer, *sizes)
@@ -30,8 +28,7 @@ def train(text, run, epochs, batch_size, seq_length, d_model, learning_rate):
     heads = (4, d_model // 4, d_model // 4)
     body = Bert(tokenizer.vocab_size, seq_length, *heads, d_model, 4 * d_model, n=2, rate=0.1)
     model = PretrainingBert(body)
-    warm = {"warmup_target": learning_rate, "warmup_steps": epochs * len(batches) // 10}
-    rate = keras.optimizers.schedules.CosineDecay(0.0, 9 * warm["warmup_steps"], **warm)
+    rate = warmup_cosine(learning_rate, epochs * len(batches))
     follows = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     losses = {"words": MaskedCrossEntropy(), "next": follows}
     model.compile(keras.optimizers.AdamW(rate), losses, metrics={"next": ["accuracy"]})
@@ -45,7 +42,7 @@ def train(text, run, epochs, batch_size, seq_length, d_model, learning_rate):
 
 def main():
     parser = argparse.ArgumentParser(prog="train_bert.py", description=__doc__)
-    parser.add_argument("text", nargs="?", default=DATA, help="text file, or a .tsv of pairs")
+    parser.add_argument("text", nargs="?", default=DATA, help="text, a document a line, or .tsv")
     parser.add_argument("--run", type=Path, default=Path("runs/bert"), help="folder to write")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch-size", type=int, default=64)

@@ -1,7 +1,6 @@
 """Trains a classifier of texts; without a file it learns to tell questions from statements."""
 
 import argparse
-import json
 from pathlib import Path
 
 import keras
@@ -9,14 +8,11 @@ import numpy as np
 
 import keras_transformer as kt
 
-DATA = Path(__file__).parents[1] / "data/english-german.tsv"
 SIZES = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 512, "n": 2, "rate": 0.1}
 
 
-def read_examples(path):
-    if path is not None:
-        return kt.read_pairs(path)
-    texts = kt.read_documents(DATA)  # without the mark that gives it away
+def read_questions_without_marks():
+    texts = kt.read_documents(Path(__file__).parents[1] / "data/english-german.tsv")
     return [(x.rstrip("?!."), "question" if "?" in x else "statement") for x in texts]
 
 
@@ -27,23 +23,20 @@ def make_bert(texts):
 
 def train(data, bert, run, epochs, learning_rate):
     keras.utils.set_random_seed(0)
-    examples = read_examples(data)
-    order = np.random.default_rng(0).permutation(len(examples))
-    texts, labels = zip(*(examples[i] for i in order), strict=True)
-    names, labels = np.unique(labels, return_inverse=True)
+    examples = kt.read_pairs(data) if data else read_questions_without_marks()
+    np.random.default_rng(0).shuffle(examples)
+    texts = [text for text, _ in examples]
+    names, labels = np.unique([label for _, label in examples], return_inverse=True)
     first = max(1, len(texts) // 10)  # held out
     body, tokenizer = kt.read_bert(bert) if bert else make_bert(texts[first:])
     model = kt.EncoderClassifier(body, len(names), pooling="mean")
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    warm = {"warmup_target": learning_rate, "warmup_steps": 1 + epochs * len(texts) // 320}
-    rate = keras.optimizers.schedules.CosineDecay(0.0, 9 * warm["warmup_steps"], **warm)
-    model.compile(keras.optimizers.AdamW(rate), loss, metrics=["accuracy"])
+    adam = keras.optimizers.AdamW(kt.warmup_cosine(learning_rate, epochs * len(texts) // 32))
+    model.compile(adam, loss, metrics=["accuracy"])
     ids = tokenizer.arrays(texts, length=body.seq_length)[0]
     ids = ids[:, : np.count_nonzero(ids, axis=1).max()]  # no longer than the longest text
     model.fit(ids[first:], labels[first:], 32, epochs, verbose=2)
-    tokenizer.save(run / "tokenizer.json")
-    model.save(run / "classifier.keras")
-    (run / "labels.json").write_text(json.dumps(names.tolist()), encoding="utf-8")
+    kt.Classify(model, tokenizer, names.tolist()).save(run)
     _, right = model.evaluate(ids[:first], labels[:first], verbose=0)
     most = np.bincount(labels[:first]).max() / first
     print(f"{', '.join(names)}: {right:.1%} right, {most:.1%} by always saying the same")
@@ -55,12 +48,7 @@ def main():
     parser.add_argument("--bert", help="folder of a BERT to fine-tune, own or published")
     parser.add_argument("--run", type=Path, default=Path("runs/labels"), help="folder to write")
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument(
-        "--learning-rate",
-        type=float,
-        default=5e-4,
-        help="the highest (default: 5e-4, for small models; published BERTs want 2e-5 to 5e-5)",
-    )
+    parser.add_argument("--learning-rate", type=float, default=5e-4, help="published BERTs: 2e-5")
     try:
         train(**vars(parser.parse_args()))
     except (OSError, ValueError) as error:

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import keras
-from keras.optimizers.schedules import CosineDecay
 
 import keras_transformer as kt
 from keras_transformer.data.pretraining import unigram_entropy
@@ -24,21 +23,21 @@ def train(text, run, model, epochs, prompt, prefixes):
     cut = len(texts) // 10
     tokenizer = kt.WordTokenizer.train(texts[cut:])
     held_out = kt.next_words(tokenizer, texts[:cut] or texts)
-    where = "held out" if cut else "in training (of less than ten documents none is held out)"
     examples = (kt.ngram_prefixes if prefixes else kt.next_words)(tokenizer, texts[cut:])
-    steps = epochs * math.ceil(len(examples[0]) / 64)
     tokenizer.save(run / "tokenizer.json")
-    report = [f"{math.exp(unigram_entropy(held_out[1][held_out[1] > 0])):.1f} by frequencies alone"]
+    report = [f"{math.exp(unigram_entropy(held_out[1][held_out[1] > 0])):.1f} by frequencies"]
     for kind in model:
         keras.utils.set_random_seed(0)
         made, started = MODELS[kind](tokenizer.vocab_size), time.process_time()
-        adam = keras.optimizers.Adam(CosineDecay(3e-3, steps), global_clipnorm=1.0)
+        decay = keras.optimizers.schedules.CosineDecay(3e-3, 1 + epochs * len(examples[0]) // 64)
+        adam = keras.optimizers.Adam(decay, global_clipnorm=1.0)
         made.compile(adam, kt.MaskedCrossEntropy(), metrics=[kt.Perplexity()])
         fitted = made.fit(*examples, 64, epochs, verbose=2, validation_data=held_out)
         found, seconds = fitted.history["val_perplexity"][-1], time.process_time() - started
         made.save(run / f"{kind}.keras")
         text = kt.Generate(made, tokenizer)(prompt)
         report.append(f"{found:.1f} {kind}, {made.count_params():,}, {seconds:.0f} s: {text}")
+    where = "held out" if cut else "in training (of less than ten texts none is held out)"
     print(f"perplexity {where}, model, parameters, processor time, text", *report, sep="\n")
 
 

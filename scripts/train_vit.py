@@ -10,6 +10,7 @@ import numpy as np
 from keras_transformer.data.images import AugmentedImages
 from keras_transformer.models.vit import VisionTransformer
 from keras_transformer.plotting import plot_patch_filters, plot_position_similarity
+from keras_transformer.training.schedules import warmup_cosine
 
 SIZES = {"h": 4, "d_k": 12, "d_v": 12, "d_model": 48, "d_ff_inner": 96, "n": 3, "rate": 0.0}
 
@@ -27,10 +28,8 @@ def fit(model, images, labels, epochs, rate, seed):
     half, side, started = len(images) // 2, images.shape[1], time.process_time()
     changes = {"turn": 15.0, "stretch": 0.15, "slant": 0.2, "move": side / 11}
     batches = AugmentedImages(images[:half], labels[:half], 32, seed, **changes)
-    warm = {"warmup_target": rate, "warmup_steps": epochs * len(batches) // 10}
-    schedule = keras.optimizers.schedules.CosineDecay(0.0, 9 * warm["warmup_steps"], **warm)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.AdamW(schedule, weight_decay=0.05), loss)
+    adam = keras.optimizers.AdamW(warmup_cosine(rate, epochs * len(batches)), weight_decay=0.05)
+    model.compile(adam, keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     model.fit(batches, epochs=epochs, shuffle=False, verbose=0)
     found = model.predict(images[half:], verbose=0).argmax(axis=-1)
     right, seconds = np.mean(found == labels[half:]), time.process_time() - started
@@ -38,12 +37,9 @@ def fit(model, images, labels, epochs, rate, seed):
 
 
 def main():
-    parser = make_parser()
-    run, epochs, seed = vars(parser.parse_args()).values()
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        parser.exit(2, f"{parser.prog}: error: the digits are scikit-learn's: install it\n")
+    run, epochs, seed = vars(make_parser().parse_args()).values()
+    from sklearn.datasets import load_digits  # of scikit-learn: pip install scikit-learn
+
     keras.utils.set_random_seed(seed)
     images, labels = load_digits(return_X_y=True)
     images = (images / 16).astype("float32").reshape(-1, 8, 8, 1)

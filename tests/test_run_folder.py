@@ -126,6 +126,7 @@ def test_there_is_nothing_that_could_run_code(run, model):
     }
     assert names.keys() == {
         *READERS,
+        "data.json",
         "curves.png",
         "checkpoints/000001/counters.json",
         "checkpoints/000001/variables.h5",
@@ -233,8 +234,18 @@ def test_goes_on_with_the_data_it_was_begun_with(run, dataset):
         lambda: PrepareDataset(seed=1)(PAIRS[:-1]),
         lambda: PrepareDataset(seed=1)([(target, source) for source, target in PAIRS]),
         other_dataset,
+        lambda: dataclasses.replace(make_dataset(), train=make_dataset().train[::-1]),
+        lambda: dataclasses.replace(make_dataset(), validation=make_dataset().validation[1:]),
     ],
-    ids=["another test part", "another split", "fewer pairs", "the other direction", "other words"],
+    ids=[
+        "another test part",
+        "another split",
+        "fewer pairs",
+        "the other direction",
+        "other words",
+        "another order",
+        "another validation part",
+    ],
 )
 def test_does_not_go_on_with_other_data(run, other):
     before = files(run)
@@ -251,7 +262,12 @@ def test_the_settings_come_last(dataset, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "write_config", lambda config: None)
     run.create(CONFIG, dataset)
     assert not run.exists
-    assert sorted(files(run)) == ["source_tokenizer.json", "target_tokenizer.json", "test.tsv"]
+    assert sorted(files(run)) == [
+        "data.json",
+        "source_tokenizer.json",
+        "target_tokenizer.json",
+        "test.tsv",
+    ]
 
 
 @pytest.mark.parametrize(

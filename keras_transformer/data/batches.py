@@ -88,10 +88,11 @@ class LengthBuckets(keras.utils.PyDataset):
 
     @property
     def padding_share(self):
-        """The share of padding in all sources and targets."""
-        sizes = [ids.size for bucket in self._buckets.values() for ids in bucket]
+        """The share of padding in all batches, rows of nothing else included."""
+        widths = {n: sum(ids.shape[1] for ids in both) for n, both in self._buckets.items()}
+        size = sum(self.rows(length) * widths[length] for length, _ in self._plan)
         words = [np.count_nonzero(ids) for bucket in self._buckets.values() for ids in bucket]
-        return 1 - sum(words) / sum(sizes)
+        return 1 - sum(words) / size
 
     def rows(self, length):
         """The number of rows in a batch of this length."""

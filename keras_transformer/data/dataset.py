@@ -54,7 +54,16 @@ class PreparedDataset:
 
         Returns:
             A `LengthBuckets`, or `StreamedBuckets` of pairs that stay in their file.
+
+        Raises:
+            ValueError: if an argument is out of range, or pairs in a file are to be taken apart
+                anew.
         """
+        if isinstance(pairs, PairFile) and bpe_dropout:
+            raise ValueError(
+                "Pairs that stay in their file are always taken apart the same. "
+                f"Received: bpe_dropout={bpe_dropout}"
+            )
         if isinstance(pairs, PairFile):
             return StreamedBuckets(
                 pairs,
@@ -176,7 +185,7 @@ class PrepareDataset:
             dropped=dropped,
         )
 
-    def stream(self, path, validation, test):
+    def stream(self, path, validation, test, tokenizers=None):
         """Prepares pairs that stay in their file, because they do not fit into the memory.
 
         Pairs that occur twice are kept. The vocabularies must be those of BPE: the words of so much
@@ -186,6 +195,8 @@ class PrepareDataset:
             path: a file of tab-separated text, see `PairFile`.
             validation: list of pairs to watch.
             test: list of pairs to judge by.
+            tokenizers: those of source and target, if they were trained on this file before: None
+                to train them.
 
         Returns:
             A `PreparedDataset` whose training part is a `PairFile`.
@@ -202,13 +213,11 @@ class PrepareDataset:
             return _HELD_OUT if _normal(source) in held_out else self._why_not(source, target)
 
         train = PairFile(path, why_not)
-        return PreparedDataset(
-            train,
-            _stripped(validation),
-            [(x, [y]) for x, y in _stripped(test)],
-            *self._tokenizers(train.sentences(0), train.sentences(1), train.sentences(0, 1)),
-            train.dropped,
-        )
+        if tokenizers is None:
+            sides = ((0,), (1,), (0, 1))
+            tokenizers = self._tokenizers(*(train.sentences(*some) for some in sides))
+        test = [(x, [y]) for x, y in _stripped(test)]
+        return PreparedDataset(train, _stripped(validation), test, *tokenizers, train.dropped)
 
     def _tokenizers(self, sources, targets, both):
         if self.tokenizer == "words":

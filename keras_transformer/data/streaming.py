@@ -137,7 +137,7 @@ class StreamedBuckets(keras.utils.PyDataset):
         found = [(len(x), x.shapes, x.padding_share) for x in opened]
         lengths, shapes, padding = zip(*found, strict=True)
         self.shapes = sorted({length for some in shapes for length in some})
-        self.padding_share = float(np.mean(padding))
+        self.padding_share = float(np.average(padding, weights=lengths))
         self._lengths = np.array(lengths)
         self.set_epoch(0)
 

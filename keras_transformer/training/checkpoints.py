@@ -29,6 +29,7 @@ class Checkpoints:
     def __init__(self, folder, model, optimizer):
         self.folder = Path(folder)
         self._variables = {"model": model.variables, "optimizer": optimizer.variables}
+        self._made_of = {"model": _description(model), "optimizer": _kinds(optimizer)}
 
     def save(self, counters):
         """Writes a checkpoint and then removes the older ones.
@@ -80,6 +81,7 @@ class Checkpoints:
         # In memory first: HDF5 crashes the process when a disk is full in mid-file.
         memory = io.BytesIO()
         with h5py.File(memory, "w") as file:
+            file.attrs.update(self._made_of)
             for group, variables in self._variables.items():
                 for i, variable in enumerate(variables):
                     value = ops.convert_to_numpy(variable)
@@ -89,6 +91,7 @@ class Checkpoints:
 
     def _read_variables(self, path):
         with h5py.File(path, "r") as file:
+            _check_made_of(self._made_of, dict(file.attrs))
             saved = {
                 group: [file[group][name][()] for name in sorted(file[group])]
                 for group in self._variables
@@ -98,6 +101,31 @@ class Checkpoints:
         for group, variables in self._variables.items():
             for variable, value in zip(variables, saved[group], strict=True):
                 variable.assign(value)
+
+
+def _description(model):
+    """What a model is, but for names and the precision in which it computes."""
+    config = _without_names(model.get_config())
+    return json.dumps([type(model).__name__, config], sort_keys=True, default=str)
+
+
+def _without_names(config):
+    if isinstance(config, dict):
+        kept = config.keys() - {"name", "dtype"}
+        return {key: _without_names(config[key]) for key in kept}
+    return [_without_names(x) for x in config] if isinstance(config, (list, tuple)) else config
+
+
+def _kinds(optimizer):
+    """The class of an optimizer, and of the one inside that it scales the loss for."""
+    inner = getattr(optimizer, "inner_optimizer", None)
+    return type(optimizer).__name__ + (f" {_kinds(inner)}" if inner is not None else "")
+
+
+def _check_made_of(expected, found):
+    for part, ours in expected.items():
+        if found.get(part) != ours:
+            raise ValueError(f"the {part} is {ours}. Received: {found.get(part)}")
 
 
 def _check_shapes(group, expected, found):

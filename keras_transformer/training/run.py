@@ -7,10 +7,11 @@ from pathlib import Path
 import keras
 
 from keras_transformer.backend import backend_module
+from keras_transformer.checks import check_choice
 from keras_transformer.config import LEARNING_RATE_SCALES
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
-from keras_transformer.evaluation import score
+from keras_transformer.evaluation import TOKENIZERS, score
 from keras_transformer.inference.translate import Translate
 from keras_transformer.plotting import plot_losses
 from keras_transformer.run_folder import RunFolder, make_model
@@ -45,7 +46,7 @@ def train_run(config, folder):
     begun = run.exists
     if begun:
         config = run.read_config().with_changes(**dataclasses.asdict(config))
-    dataset = _prepare(config)
+    dataset = _prepare(config, run.read_tokenizers() if begun else None)
     if begun:
         run.check_dataset(dataset)
     # Several processes have all read the folder when they join, and only then one of them writes.
@@ -70,7 +71,7 @@ def train_run(config, folder):
     return _report(run)
 
 
-def _prepare(config):
+def _prepare(config, tokenizers):
     data, *held_out = (
         path and _find(path) for path in (config.data, config.validation, config.test)
     )
@@ -85,7 +86,7 @@ def _prepare(config):
     )
     held_out = [path and read_pairs(path) for path in held_out]
     if config.stream:
-        dataset = prepare.stream(data, *held_out)
+        dataset = prepare.stream(data, *held_out, tokenizers)
     else:
         dataset = prepare(read_pairs(data), *held_out)
     print(f"Corpus {Path(config.data).name}\n{dataset}")
@@ -151,7 +152,7 @@ def _make_trainer(config, run, dataset):
 def make_optimizer(config, dtype):
     """The optimizer that a `RunConfig` describes, for a model of this dtype policy."""
     scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model]
-    schedule = WarmupSchedule(config.d_model, config.warmup_steps, scale)
+    schedule = WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
     optimizer = keras.optimizers.Adam(
         schedule,
         beta_1=0.9,  # "Attention Is All You Need", section 5.3
@@ -159,7 +160,8 @@ def make_optimizer(config, dtype):
         epsilon=1e-9,
         global_clipnorm=config.clip_norm,
         use_ema=config.ema > 0,
-        ema_momentum=config.ema,
+        # Keras averages after each batch, also where only the last of several moves the weights.
+        ema_momentum=config.ema ** (1 / config.accumulation),
         gradient_accumulation_steps=config.accumulation if config.accumulation > 1 else None,
     )
     # Small gradients are zero in float16 unless the loss is made large.
@@ -207,6 +209,7 @@ def evaluate_run(folder, weights="best", tokenize="13a", **options):
     Returns:
         The `Scores`, and the list of translations.
     """
+    check_choice(TOKENIZERS, tokenize=tokenize)
     sources, references = zip(*RunFolder(folder).read_test(), strict=True)
     translations = Translate.from_run(folder, weights)(list(sources), **options)
     return score(translations, references, tokenize), translations

@@ -18,6 +18,8 @@ from keras_transformer.training.interrupt import interrupt_flag
 
 # Results are fetched this many at a time: a GPU is not kept waiting for each of them.
 _FETCHED_AT_ONCE = 10
+# In epochs that take hours, what is lost with the power is a quarter of an hour.
+SAVED_EVERY = 900.0  # seconds
 
 
 @dataclasses.dataclass
@@ -35,9 +37,10 @@ class Trainer:
     """Trains a translator until it gets no better, and keeps what a run's folder keeps.
 
     After each epoch it writes a checkpoint and `history.csv`, and the weights if they are the best
-    so far. It goes on from the checkpoint that it finds: stopped by Ctrl-C, which saves, or in any
-    other way, and given the same batches, it ends with the same weights as if it had never been
-    stopped (on a processor bit for bit).
+    so far; in long epochs it writes a checkpoint every `SAVED_EVERY` seconds. It goes on from the
+    checkpoint that it finds: stopped by Ctrl-C, which saves, or in any other way, and given the
+    same batches, it ends with the same weights as if it had never been stopped (on a processor bit
+    for bit).
 
     Args:
         model: a built `TransformerModel`.
@@ -120,9 +123,7 @@ class Trainer:
             while state.epoch < epochs and not self._has_waited_enough(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}")
                 stopped = self._train_epoch(state, batches, interrupt)
-                if stopped:
-                    self._save(state)
-                else:
+                if not stopped:
                     self._finish_epoch(state, validation)
                 if stopped or self._shall_stop(interrupt):
                     return state.history, True
@@ -148,9 +149,11 @@ class Trainer:
 
     def _shall_stop(self, interrupt, fetching=True):
         # Several processes have to stop after the same batch. They agree when they wait anyway.
-        if self._step.alone:
-            return interrupt.is_set()
-        return fetching and self._step.any(interrupt.is_set())
+        return (fetching or self._step.alone) and self._any(interrupt.is_set())
+
+    def _any(self, flag):
+        """Whether a flag is set in any process."""
+        return flag if self._step.alone else self._step.any(flag)
 
     def _has_waited_enough(self, state):
         if not state.history or state.epoch - self._best(state)["epoch"] < self.patience:
@@ -161,8 +164,16 @@ class Trainer:
     def _train_epoch(self, state, batches, interrupt):
         """Trains the rest of an epoch; returns whether Ctrl-C has ended it before."""
         batches.set_epoch(state.epoch)
-        bar = _ProgressBar(batches, state, self._verbose)
-        fetched, stop = [], False
+        bar, stopped = _ProgressBar(batches, state, self._verbose), False
+        while not stopped and state.batch < len(batches):
+            stopped = self._train_batches(state, batches, interrupt, bar)
+            if stopped or state.batch < len(batches):
+                self._save(state)
+        return stopped
+
+    def _train_batches(self, state, batches, interrupt, bar):
+        """Trains until it is time to save; returns whether that is because of Ctrl-C."""
+        fetched, stop, due = [], False, time.monotonic() + SAVED_EVERY
         with contextlib.closing(self._step.train(batches, start=state.batch)) as steps:
             for totals in steps:
                 fetched.append(totals)
@@ -172,7 +183,8 @@ class Trainer:
                 if stop or fetching:
                     bar.add(fetched)
                     fetched = []
-                if stop:
+                # Several processes have to save after the same batch, whatever their clocks say.
+                if stop or (fetching and self._any(time.monotonic() >= due)):
                     break
         return stop
 

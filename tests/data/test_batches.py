@@ -24,8 +24,8 @@ def make_examples(count=150):
 EXAMPLES = make_examples()
 
 
-def make(examples=EXAMPLES, batch_size=8, seed=None):
-    return LengthBuckets(examples, batch_size, VOCAB_SIZE, VOCAB_SIZE, seed=seed)
+def make(examples=EXAMPLES, batch_size=8, seed=None, **options):
+    return LengthBuckets(examples, batch_size, VOCAB_SIZE, VOCAB_SIZE, seed=seed, **options)
 
 
 def epoch(batches):
@@ -95,11 +95,17 @@ def test_the_share_of_padding_by_hand():
     assert batches.padding_share == pytest.approx(1 - 12 / 18)
 
 
+def test_rows_of_nothing_are_padding():
+    batches = make([([4, 3], [2, 5, 3])] * 3, 2, multiple=3)
+    # Two batches and an empty one of 2 rows of 4, and of 4 + 1; 3 rows hold 2 + 3 words.
+    assert batches.padding_share == pytest.approx(1 - 15 / 54)
+
+
 def test_buckets_leave_little_padding():
     examples = [([4] * n, [2] + [4] * n) for n in range(4, 129)]
-    assert make(examples).padding_share < 1 / 8
+    assert make(examples, 1).padding_share < 1 / 8
     everything_at_128 = sum(128 - n for n in range(4, 129)) / (125 * 128)
-    assert everything_at_128 > 3 * make(examples).padding_share
+    assert everything_at_128 > 3 * make(examples, 1).padding_share
 
 
 # Contents

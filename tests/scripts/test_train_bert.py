@@ -49,7 +49,7 @@ def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
         (None, "No text file here"),
         ("\n", "holds no text"),
         ("a b\n" * 20, "too little text"),
-        ("a\n\n" + "b c\n" * 50, "Give a text of ten documents or more"),
+        ("a\n\n" + "b c\n" * 50, "Give ten documents or more"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, text, message):

@@ -8,6 +8,7 @@ from tiny import make_dataset, make_model
 from keras_transformer.backend import backend_module
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.tokenizers import encode_source, encode_target
+from keras_transformer.training.schedules import WarmupSchedule
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,9 @@ def make_batches(dataset, batch_size, multiple=1):
 
 def trained(dataset, batches, **options):
     model = make_model(dataset)
-    optimizer = keras.optimizers.Adam(1e-2, epsilon=1e-4, **options)
+    steps = options.get("gradient_accumulation_steps", 1)
+    schedule = WarmupSchedule(d_model=16, warmup_steps=4, scale=0.1, accumulation=steps)
+    optimizer = keras.optimizers.Adam(schedule, epsilon=1e-4, **options)
     optimizer.build(model.trainable_variables)
     step = backend_module().TrainingStep(model, optimizer, label_smoothing=0.1)
     totals = [np.array(x) for x in step.train(batches)]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -214,15 +215,28 @@ def assert_refused(checkpoints):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"units": 5}, {"optimizer": keras.optimizers.SGD}],
-    ids=["another size", "another optimizer"],
+    ("other", "message"),
+    [
+        ({"units": 5}, r'the model is \["Sequential".*"units": 5.*Received: .*"units": 4'),
+        ({"optimizer": keras.optimizers.SGD}, r"the optimizer is SGD\. Received: Adam$"),
+        ({"optimizer": keras.optimizers.AdamW}, r"the optimizer is AdamW\. Received: Adam$"),
+    ],
+    ids=["another size", "another optimizer", "one of the same variables"],
 )
-def test_refuses_a_checkpoint_of_another_model(saved, other):
+def test_refuses_a_checkpoint_of_another_model(saved, other, message):
     checkpoints = make(saved.folder, **other)
     assert_refused(checkpoints)
-    with pytest.raises(ValueError, match=r"has \d+ variables, number .*Received: "):
+    with pytest.raises(ValueError, match=message):
         checkpoints.restore()
+
+
+def test_refuses_variables_of_other_shapes(saved):
+    path = saved.folder / "000001" / "variables.h5"
+    with h5py.File(path, "r+") as file:
+        del file["model/0000"]
+    assert_refused(saved)
+    with pytest.raises(ValueError, match=r"has \d+ variables, number .*Received: "):
+        saved.restore()
 
 
 @pytest.mark.parametrize("name", ["counters.json", "variables.h5"])

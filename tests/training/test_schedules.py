@@ -6,7 +6,7 @@ import pytest
 from keras import ops
 from layer_contract import check_refused, check_sizes_are_refused, dtype_of
 
-from keras_transformer.training.schedules import WarmupSchedule
+from keras_transformer.training.schedules import WarmupSchedule, warmup_cosine
 
 
 def published(step, d_model, warmup_steps):
@@ -47,6 +47,12 @@ def test_its_scale_is_a_factor():
         assert float(thrice(step)) == pytest.approx(3 * float(once(step)), rel=1e-6)
 
 
+def test_batches_of_one_update_have_its_rate():
+    updates, batches = WarmupSchedule(8, 10), WarmupSchedule(8, 10, accumulation=4)
+    for step in (0, 1, 3, 4, 39, 40, 43, 4003):
+        assert float(batches(step)) == float(updates(step // 4))
+
+
 @pytest.mark.parametrize("dtype", ("int32", "int64", "uint8", "float32"))
 def test_any_number_is_a_step(dtype):
     schedule = WarmupSchedule(d_model=4, warmup_steps=16)
@@ -54,6 +60,15 @@ def test_any_number_is_a_step(dtype):
         rate = schedule(step)
         assert float(rate) == pytest.approx(0.1, rel=1e-6)
         assert (dtype_of(rate), rate.shape) == ("float32", ())
+
+
+def test_a_cosine_after_a_tenth_of_the_updates():
+    schedule = warmup_cosine(0.4, 100)
+    expected = {0: 0.0, 5: 0.2, 10: 0.4, 55: 0.2, 100: 0.0, 120: 0.0}
+    for step, rate in expected.items():
+        assert float(schedule(step)) == pytest.approx(rate, abs=1e-6)
+    for steps in (0, 1, 2):  # too few to grow
+        assert np.isfinite([float(warmup_cosine(0.4, steps)(step)) for step in range(4)]).all()
 
 
 @pytest.mark.parametrize("optimizer_class", (keras.optimizers.SGD, keras.optimizers.Adam))
@@ -74,7 +89,7 @@ def test_made_again_from_its_config():
     saved = json.dumps(keras.optimizers.serialize(optimizer))
     again = keras.optimizers.deserialize(json.loads(saved))
     assert again.get_config() == optimizer.get_config()
-    config = {"d_model": 4, "warmup_steps": 16, "scale": 2.0}
+    config = {"d_model": 4, "warmup_steps": 16, "scale": 2.0, "accumulation": 1}
     again = WarmupSchedule.from_config(config)
     assert again.get_config() == config
     assert float(again(24)) == pytest.approx(0.2, rel=1e-6)

@@ -14,6 +14,7 @@ from tiny import PAIRS, WORDS, At, make_batches, make_dataset, make_model, make_
 
 from keras_transformer import RunFolder, Trainer, TransformerModel, Translate
 from keras_transformer.backend import backend_module
+from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
 
 EPOCHS = 3
@@ -94,6 +95,23 @@ def test_ctrl_c_saves_in_mid_epoch_and_the_run_goes_on_as_if_never_stopped(
     assert not interrupted
     assert_same_run(resumed, history, whole)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_long_epochs_are_saved_on_the_way(dataset, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_transformer.training.trainer.SAVED_EVERY", 0.0)
+    found = []
+
+    def save(checkpoints, counters, save=Checkpoints.save):
+        found.append((counters["epoch"], counters["batch"]))
+        save(checkpoints, counters)
+
+    monkeypatch.setattr(Checkpoints, "save", save)
+    trainer = make_trainer(dataset, tmp_path)
+    history, _ = trainer.train(*make_batches(dataset), EPOCHS)
+    assert_same_run(trainer, history, whole)
+    assert {(0, 10), (1, 0), (1, 10)} <= set(found)
+    batches = len(make_batches(dataset)[0])
+    assert all(batch < batches for _, batch in found) and len(found) == len(set(found))
 
 
 def test_ctrl_c_in_validation_ends_the_run_after_it(dataset, whole, tmp_path):
@@ -213,6 +231,18 @@ def test_a_model_that_is_not_built_is_refused(dataset, tmp_path):
     model = TransformerModel(9, 9, 8, 8, h=2, d_k=4, d_v=4, d_model=8, d_ff_inner=8, n=1, rate=0)
     with pytest.raises(ValueError, match="Build the model first"):
         Trainer(model, keras.optimizers.SGD(), tmp_path)
+
+
+def test_heads_of_another_size_are_another_model(dataset, whole):
+    """Although all weights have the shapes of the checkpoint's."""
+    saved = make_model(dataset)
+    config = {**saved.get_config(), "h": 4, "d_k": 8, "d_v": 8}
+    model = TransformerModel.from_config(config)
+    model.build(((None, None), (None, None)))
+    assert [w.shape for w in model.weights] == [w.shape for w in saved.weights]
+    optimizer = keras.optimizers.Adam()
+    with pytest.raises(ValueError, match=r'the model is .*"h": 4.*Received: .*"h": 2'):
+        Trainer(model, optimizer, whole[0].run.path).train(*make_batches(dataset), EPOCHS)
 
 
 def test_a_checkpoint_of_another_model_is_refused(dataset, whole):

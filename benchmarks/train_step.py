@@ -6,7 +6,7 @@ python benchmarks/train_step.py --model small --threads 2 --rounds 5
 
 import argparse
 
-from timing import named, processor_name, time_turns, use_cores
+from timing import named, time_turns, use_cores
 
 ROUNDS = {"small": 15, "large": 5}
 TURN_SECONDS = 0.5
@@ -46,16 +46,19 @@ def print_table(size_name, times, gigaflop):
     import training_peers as peers
 
     rates = {dtype: peers.matrix_product_rate(dtype) for dtype in ("float32", "bfloat16")}
-    best = min(cpu.median for name, (_, cpu) in times.items() if name.startswith("keras_tr"))
-    print(f"\n{size_name}: {gigaflop:.1f} GFLOP of matrix products a step; products of", end=" ")
-    print("1024 x 1024 run at", ", ".join(f"{r:.0f} GFLOP/s in {d}" for d, r in rates.items()))
-    print("\n| system | processor s | wall s | times our best | share of the product's rate |")
-    print("|---|---|---|---|---|")
+    print(f"\n{size_name}: {gigaflop:.1f} GFLOP of matrix products a step;", end=" ")
+    print("products run at", ", ".join(f"{r:,.0f} GFLOP/s in {d}" for d, r in rates.items()))
+    print("\n| system | processor s | wall s | tokens/s | times our best | share of that rate |")
+    print("|---|---|---|---|---|---|")
+    clock = 0 if peers.ON_GPU else 1
+    seconds = {name: both[clock].median for name, both in times.items()}
+    best = min(s for name, s in seconds.items() if name.startswith("keras_tr"))
     for name, (wall, cpu) in times.items():
         rate = rates["bfloat16" if "bfloat16" in name else "float32"]
         print(
             f"| {name} | {cpu.median:.3f} ±{cpu.relative:.0%} | {wall.median:.3f} "
-            f"| {cpu.median / best:.2f} | {gigaflop / cpu.median / rate:.0%} |",
+            f"| {BATCH * (SOURCE + TARGET) / seconds[name]:,.0f} "
+            f"| {seconds[name] / best:.2f} | {gigaflop / seconds[name] / rate:.0%} |",
             flush=True,
         )
 
@@ -73,11 +76,12 @@ def main():
         print_table(f"{name} {tuple(size)}", times, peers.gigaflop(size, BATCH, SOURCE, TARGET))
     libraries = ("keras", "tensorflow", "keras-hub", "torch")
     print(
-        f"\n{processor_name()}, {arguments.threads} thread(s) pinned to as many cores;",
+        f"\n{peers.describe_device().name}, {arguments.threads} thread(s) pinned to as many cores;",
         named("versions:", *libraries) + ".",
         f"Medians of alternating turns. A step: {BATCH} pairs of {SOURCE} and {TARGET} tokens,",
         f"vocabularies of {peers.WORDS:,}, tied output, pre-norm, dropout {RATE}, Adam. Models are",
-        "(d_model, layers of each half, heads, d_ff). The share counts one thread's rate.",
+        "(d_model, layers of each half, heads, d_ff). Tokens/s, ratios and",
+        "shares count processor time and one thread's rate; on a GPU wall time and the GPU's rate.",
     )
 
 

@@ -14,9 +14,12 @@ import torch
 from decoding_peers import SIZES, WORDS
 
 from keras_transformer import MaskedCrossEntropy, TransformerModel
-from keras_transformer.training.tensorflow_step import TrainingStep
+from keras_transformer.training.tensorflow_step import TrainingStep, describe_device
 
-__all__ = ["SIZES", "WORDS"]
+__all__ = ["SIZES", "WORDS", "describe_device"]
+
+# The processor waits for a GPU: what it spends itself says nothing.
+ON_GPU = bool(tf.config.list_physical_devices("GPU"))
 
 
 def make_batch(rows, source_length, target_length):
@@ -69,20 +72,24 @@ def _fit(model, batch, loss, jit_compile):
 def make_torch(size, batch, dtype, rate, label_smoothing, threads):
     """`torch.nn.Transformer` in eager mode."""
     torch.set_num_threads(threads)
-    model = decoding_peers.TorchModel(size, rate).train()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = decoding_peers.TorchModel(size, rate).train().to(device)
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
     loss = torch.nn.CrossEntropyLoss(label_smoothing=label_smoothing)
     (source, inputs), target = batch
-    source, inputs, target = (torch.from_numpy(x.astype("int64")) for x in (source, inputs, target))
-    mask = model.body.generate_square_subsequent_mask(inputs.shape[1])
+    arrays = (x.astype("int64") for x in (source, inputs, target))
+    source, inputs, target = (torch.from_numpy(x).to(device) for x in arrays)
+    mask = model.body.generate_square_subsequent_mask(inputs.shape[1]).to(device)
 
     def update():
         optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=dtype == "bfloat16"):
+        with torch.autocast(device, torch.bfloat16, enabled=dtype == "bfloat16"):
             x, y = model.embed(model.source, source), model.embed(model.target, inputs)
             logits = model.body(x, y, tgt_mask=mask, tgt_is_causal=True) @ model.target.weight.T
         loss(logits.float().flatten(0, 1), target.flatten()).backward()
         optimizer.step()
+        if device == "cuda":
+            torch.cuda.synchronize()
 
     return update
 
@@ -99,15 +106,16 @@ def gigaflop(size, rows, source_length, target_length):
     return 6 * rows * (source_length * source + target_length * target) / 1e9
 
 
-def matrix_product_rate(dtype, size=1024):
-    """GFLOP per second of processor time of TensorFlow's matrix product."""
+def matrix_product_rate(dtype, size=8192 if ON_GPU else 1024):
+    """GFLOP per second of TensorFlow's matrix product: of processor time, or of a GPU's."""
+    clock = time.perf_counter if ON_GPU else time.process_time
     x = tf.cast(tf.random.normal((size, size)), dtype)
-    tf.matmul(x, x).numpy()
+    tf.matmul(x, x)[0, 0].numpy()
     times = []
     for _ in range(5):
-        start = time.process_time()
+        start = clock()
         for _ in range(10):
             y = tf.matmul(x, x)
-        y.numpy()
-        times.append((time.process_time() - start) / 10)
+        y[0, 0].numpy()  # waits for all of them
+        times.append((clock() - start) / 10)
     return 2 * size**3 / sorted(times)[2] / 1e9

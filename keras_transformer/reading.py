@@ -64,7 +64,8 @@ def read_wordpieces(folder):
         return WordPieceTokenizer.load(folder / "tokenizer.json")
     config = folder / "tokenizer_config.json"
     settings = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
-    tokens = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    # Not by `splitlines`: some tokens are characters that it takes for ends of lines.
+    tokens = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
     return WordPieceTokenizer.of_vocabulary(tokens, settings.get("do_lower_case", True))
 
 

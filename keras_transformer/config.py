@@ -178,8 +178,12 @@ class RunConfig:
         Raises:
             ValueError: if another field than these would change.
         """
-        fixed = set(changes) - {"epochs", "patience", "data", "validation", "test"}
-        other = {name: changes[name] for name in fixed if changes[name] != getattr(self, name)}
+        free = {"epochs", "patience", "data", "validation", "test"}
+        other = {
+            name: value
+            for name, value in changes.items()
+            if name not in free and value != getattr(self, name)
+        }
         if other:
             raise ValueError(
                 "A run goes on with the settings it was begun with: leave these out, or begin "

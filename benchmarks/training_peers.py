@@ -14,7 +14,7 @@ import torch
 from decoding_peers import SIZES, WORDS
 
 from keras_transformer import MaskedCrossEntropy, TransformerModel
-from keras_transformer.training.tensorflow_step import TrainingStep, describe_device
+from keras_transformer.training.tensorflow_step import Adam, TrainingStep, describe_device
 
 __all__ = ["SIZES", "WORDS", "describe_device"]
 
@@ -42,7 +42,7 @@ def make_model(size, dtype, rate):
 
 def make_ours(size, batch, dtype, jit_compile, rate, label_smoothing):
     """Our step."""
-    model, optimizer = make_model(size, dtype, rate), keras.optimizers.Adam(1e-4)
+    model, optimizer = make_model(size, dtype, rate), Adam(1e-4)
     optimizer.build(model.trainable_variables)
     step = TrainingStep(model, optimizer, label_smoothing, jit_compile)
     # Prepared as the step's own loop does, but once: that takes place beside the computation.

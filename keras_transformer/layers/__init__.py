@@ -6,6 +6,7 @@ from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.decoder_layer import DecoderLayer
 from keras_transformer.layers.dot_product_attention import DotProductAttention
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.encoder_layer import EncoderLayer
 from keras_transformer.layers.feed_forward import FeedForward
@@ -29,6 +30,7 @@ __all__ = [
     "Decoder",
     "DecoderLayer",
     "DotProductAttention",
+    "Dropout",
     "Encoder",
     "EncoderLayer",
     "FeedForward",

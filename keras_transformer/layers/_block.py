@@ -4,6 +4,7 @@ import keras
 
 from keras_transformer.checks import check_positive, check_rate, check_sizes
 from keras_transformer.layers.add_normalization import EPSILON, AddNormalization
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 
@@ -90,7 +91,7 @@ class TransformerStack(TransformerBlock):
         check_sizes(n=n)
         self.n = n
         dtype = self.dtype_policy
-        self.dropout = keras.layers.Dropout(rate, dtype=dtype, name="dropout")
+        self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         names = [f"layer_{i}" for i in range(n)]
         self.layers = [
             self.layer_class(**self.block_config(), dtype=dtype, name=name) for name in names

@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer.checks import check_positive, check_rate
+from keras_transformer.layers.dropout import Dropout
 
 EPSILON = 1e-5  # of the layer normalisations, if nothing else is asked for; torch.nn.Transformer's
 
@@ -37,7 +38,7 @@ class AddNormalization(keras.layers.Layer):
         self.norm_first = norm_first
         self.epsilon = epsilon
         dtype = self.dtype_policy
-        self.dropout = keras.layers.Dropout(rate, dtype=dtype, name="dropout")
+        self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         # Its name holds this layer's, for in pre-norm it is a row of its own in `summary()`.
         self.normalization = keras.layers.LayerNormalization(
             epsilon=epsilon, dtype=dtype, name=f"{self.name}_before" if norm_first else "norm"

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer.checks import check_rate
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import note_attention, note_vectors
 
 _LOWEST_SCORE = float(np.finfo("float32").min)
@@ -36,7 +37,7 @@ class DotProductAttention(keras.layers.Layer):
         super().__init__(**kwargs)
         check_rate(rate=rate)
         self.rate = rate
-        self.dropout = keras.layers.Dropout(rate, dtype=self.dtype_policy, name="dropout")
+        self.dropout = Dropout(rate, dtype=self.dtype_policy, name="dropout")
 
     def build(self, queries_shape, keys_shape, values_shape):
         self.built = True

@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer.layers.dropout import Dropout
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -33,7 +34,7 @@ class FeedForward(keras.layers.Layer):
         self.rate = rate
         dtype = self.dtype_policy
         self.inner = keras.layers.Dense(d_ff, activation=activation, dtype=dtype, name="inner")
-        self.dropout = keras.layers.Dropout(rate, dtype=dtype, name="dropout")
+        self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         self.outer = keras.layers.Dense(d_model, dtype=dtype, name="outer")
 
     def build(self, x_shape):

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.checks import check_choice, check_rate, check_sizes
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
 from keras_transformer.pretrained import read_bert
@@ -45,7 +46,7 @@ class EncoderClassifier(ModelWithHead):
         self.pooling = pooling
         self.rate = rate
         dtype = self.dtype_policy
-        self.dropout = keras.layers.Dropout(rate, dtype=dtype, name="dropout")
+        self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         self.classifier = keras.layers.Dense(num_labels, dtype=dtype, name="classifier")
 
     @classmethod

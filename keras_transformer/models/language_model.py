@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
@@ -49,7 +50,7 @@ class LSTMLanguageModel(keras.Model):
             keras.layers.LSTM(units, return_sequences=True, dtype=dtype, name=f"lstm_{i}")
             for i in range(n)
         ]
-        self.dropout = keras.layers.Dropout(rate, dtype=dtype, name="dropout")
+        self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape):

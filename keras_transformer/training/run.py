@@ -153,7 +153,7 @@ def make_optimizer(config, dtype):
     """The optimizer that a `RunConfig` describes, for a model of this dtype policy."""
     scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model]
     schedule = WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
-    optimizer = keras.optimizers.Adam(
+    optimizer = backend_module().Adam(
         schedule,
         beta_1=0.9,  # "Attention Is All You Need", section 5.3
         beta_2=0.98,

@@ -1,0 +1,47 @@
+"""Dropout."""
+
+import keras
+from keras import ops
+
+from keras_transformer.checks import check_rate
+
+_LEVELS = 2**16
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class Dropout(keras.layers.Dropout):
+    """Sets a share of the inputs to zero and scales the others up, so that their mean stays.
+
+    What `keras.layers.Dropout` does, but each random number of 32 bits decides about two inputs,
+    for drawing one for each took a tenth of a small model's training step on a processor. The rate
+    is rounded to 16 bits in every precision; Keras's on TensorFlow, to 7 bits in bfloat16.
+
+    Args:
+        rate: the share, in [0, 1).
+        **kwargs: as of `keras.layers.Dropout`.
+
+    Raises:
+        ValueError: if `rate` is not in [0, 1).
+
+    References:
+        "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (Srivastava et al.,
+        2014), section 4; scaled while training, not afterwards.
+    """
+
+    def __init__(self, rate, **kwargs):
+        check_rate(rate=rate)
+        super().__init__(rate, **kwargs)
+
+    def call(self, inputs, training=False):
+        """(..., any) -> the same shape."""
+        width = inputs.shape[-1]
+        if not training or self.rate == 0:
+            return inputs
+        if self.noise_shape is not None or not width or width % 2:
+            return super().call(inputs, training)
+        half = (*ops.shape(inputs)[:-1], width // 2)
+        pairs = keras.random.randint(half, -(2**31), 2**31 - 1, seed=self.seed_generator)
+        dropped = min(round(self.rate * _LEVELS), _LEVELS - 1)  # of the levels
+        kept = ops.view(pairs, "uint16") >= ops.cast(dropped, "uint16")
+        scales = ops.where(kept, _LEVELS / (_LEVELS - dropped), 0.0)
+        return inputs * ops.cast(scales, inputs.dtype)

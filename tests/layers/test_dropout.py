@@ -1,0 +1,77 @@
+import keras
+import numpy as np
+import pytest
+from layer_contract import (
+    HALF_POLICIES,
+    LayerContract,
+    check_dropout,
+    check_rates_are_refused,
+    normal,
+    numpy,
+)
+
+from keras_transformer.layers import Dropout
+
+
+class TestContract(LayerContract):
+    def inputs(self):
+        return {"inputs": normal(2, 5, 8)}
+
+    def make(self, **kwargs):
+        return Dropout(0.5, **kwargs)
+
+
+def dropped(rate, *shape, dtype="float32"):
+    return numpy(Dropout(rate, seed=0, dtype=dtype)(np.ones(shape, "float32"), training=True))
+
+
+def test_bad_rates_are_refused():
+    check_rates_are_refused(Dropout)
+
+
+def test_drops_out_in_training_only():
+    check_dropout(Dropout(0.5), normal(2, 5, 8))
+
+
+@pytest.mark.parametrize("width", (400, 401, 1))
+@pytest.mark.parametrize("rate", (0.1, 0.3, 0.75, 0.999))
+def test_drops_its_share_and_keeps_the_mean(rate, width):
+    y = dropped(rate, 400_000 // width, width)
+    share = np.mean(y == 0)
+    assert abs(share - rate) < 5 * np.sqrt(rate * (1 - rate) / y.size)
+    np.testing.assert_allclose(y[y != 0], 1 / (1 - rate), rtol=0.01)
+
+
+@pytest.mark.parametrize("policy", HALF_POLICIES)
+def test_the_share_is_exact_in_half_precision(policy):
+    """Numbers of bfloat16 at random are less than .1 with a probability of .102."""
+    share = np.mean(dropped(0.1, 4000, 400, dtype=policy) == 0)
+    assert abs(share - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 1_600_000)
+
+
+def test_no_two_inputs_share_their_fate():
+    zeros = dropped(0.5, 20_000, 8) == 0
+    correlation = np.corrcoef(zeros, rowvar=False) - np.eye(8)
+    assert np.abs(correlation).max() < 5 / np.sqrt(20_000)
+
+
+def test_the_gradient_flows_through_what_is_kept():
+    layer = Dropout(0.5, seed=0)
+    x = keras.Input((8,))
+    dense = keras.layers.Dense(8, use_bias=False, kernel_initializer="identity")
+    model = keras.Model(x, layer(dense(x)))
+    model.compile(keras.optimizers.SGD(1.0), lambda target, y: keras.ops.sum(y))
+    model.train_on_batch(np.ones((1, 8), "float32"), np.zeros((1, 8), "float32"))
+    change = np.unique(dense.get_weights()[0] - np.eye(8))
+    np.testing.assert_allclose(change, [-2, 0], atol=1e-4)
+
+
+def test_one_seed_drops_the_same_again():
+    np.testing.assert_array_equal(dropped(0.3, 4, 6), dropped(0.3, 4, 6))
+
+
+def test_a_mask_over_whole_rows_is_kept():
+    y = numpy(
+        Dropout(0.5, noise_shape=(None, 1), seed=0)(np.ones((50, 4), "float32"), training=True)
+    )
+    assert set(y.sum(axis=1)) == {0, 8}

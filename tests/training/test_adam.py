@@ -1,0 +1,45 @@
+"""The optimizer of a run is Keras's Adam, computed faster."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from layer_contract import normal
+
+from keras_transformer import WarmupSchedule
+from keras_transformer.backend import backend_module
+
+OPTIONS = {
+    "as in a run": {"learning_rate": WarmupSchedule(8, 2), "beta_2": 0.98, "epsilon": 1e-9},
+    "clipped": {"global_clipnorm": 0.1},
+    "averaged": {"use_ema": True, "ema_momentum": 0.5},
+    "accumulated": {"gradient_accumulation_steps": 2},
+    "with decay": {"weight_decay": 0.1},
+    "amsgrad": {"amsgrad": True},
+}
+
+
+def trained(optimizer, dtype="float32"):
+    """Two variables and the optimizer's after four updates by given gradients."""
+    weights = [keras.Variable(normal(*shape), dtype=dtype) for shape in ((3, 4), (4,))]
+    optimizer.build(weights)
+    for i in range(4):
+        gradients = [normal(*w.shape, seed=i) for w in weights]
+        optimizer.apply([ops.convert_to_tensor(x, dtype) for x in gradients], weights)
+    return [ops.convert_to_numpy(ops.cast(w, "float32")) for w in weights + optimizer.variables]
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_weights_are_those_of_keras(options):
+    options = {"learning_rate": 0.1, **options}
+    ours = trained(backend_module().Adam(**options))
+    expected = trained(keras.optimizers.Adam(**options))
+    for a, b in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    assert np.abs(ours[0] - normal(3, 4)).max() > 0.01
+
+
+def test_weights_of_half_precision_are_updated_too():
+    ours = trained(backend_module().Adam(0.1), "bfloat16")
+    for a, b in zip(ours, trained(keras.optimizers.Adam(0.1), "bfloat16"), strict=True):
+        np.testing.assert_allclose(a, b, atol=0.02)

@@ -13,7 +13,7 @@ from keras_transformer.files import check_overwriting, replacing
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.sentences import check_length, check_texts
 from keras_transformer.layers import sinusoidal_encoding
-from keras_transformer.layers.add_normalization import EPSILON
+from keras_transformer.layers.layer_normalization import EPSILON
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 

@@ -10,6 +10,7 @@ from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.encoder_layer import EncoderLayer
 from keras_transformer.layers.feed_forward import FeedForward
+from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.layers.luong_attention import LuongAttention
 from keras_transformer.layers.luong_decoder import LuongDecoder
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
@@ -34,6 +35,7 @@ __all__ = [
     "Encoder",
     "EncoderLayer",
     "FeedForward",
+    "LayerNormalization",
     "LuongAttention",
     "LuongDecoder",
     "MultiHeadAttention",

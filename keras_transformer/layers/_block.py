@@ -3,9 +3,10 @@
 import keras
 
 from keras_transformer.checks import check_positive, check_rate, check_sizes
-from keras_transformer.layers.add_normalization import EPSILON, AddNormalization
+from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.feed_forward import FeedForward
+from keras_transformer.layers.layer_normalization import EPSILON, LayerNormalization
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 
 
@@ -99,7 +100,7 @@ class TransformerStack(TransformerBlock):
         # Layers that normalise first leave their last sum as it is: it gets a norm of its own.
         self.final_norm = keras.layers.Identity(dtype=dtype, name="final_norm")
         if norm_first:
-            self.final_norm = keras.layers.LayerNormalization(
+            self.final_norm = LayerNormalization(
                 epsilon=self.epsilon, dtype=dtype, name="final_norm"
             )
 

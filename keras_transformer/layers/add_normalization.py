@@ -4,8 +4,7 @@ import keras
 
 from keras_transformer.checks import check_positive, check_rate
 from keras_transformer.layers.dropout import Dropout
-
-EPSILON = 1e-5  # of the layer normalisations, if nothing else is asked for; torch.nn.Transformer's
+from keras_transformer.layers.layer_normalization import EPSILON, LayerNormalization
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -40,7 +39,7 @@ class AddNormalization(keras.layers.Layer):
         dtype = self.dtype_policy
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         # Its name holds this layer's, for in pre-norm it is a row of its own in `summary()`.
-        self.normalization = keras.layers.LayerNormalization(
+        self.normalization = LayerNormalization(
             epsilon=epsilon, dtype=dtype, name=f"{self.name}_before" if norm_first else "norm"
         )
 

@@ -43,5 +43,5 @@ class Dropout(keras.layers.Dropout):
         pairs = keras.random.randint(half, -(2**31), 2**31 - 1, seed=self.seed_generator)
         dropped = min(round(self.rate * _LEVELS), _LEVELS - 1)  # of the levels
         kept = ops.view(pairs, "uint16") >= ops.cast(dropped, "uint16")
-        scales = ops.where(kept, _LEVELS / (_LEVELS - dropped), 0.0)
-        return inputs * ops.cast(scales, inputs.dtype)
+        scale = ops.cast(_LEVELS / (_LEVELS - dropped), inputs.dtype)
+        return inputs * (ops.cast(kept, inputs.dtype) * scale)

@@ -4,6 +4,7 @@ import keras
 
 from keras_transformer.checks import check_positive, check_rate, check_sizes
 from keras_transformer.layers.dropout import Dropout
+from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.layers.position_embedding import PositionEmbeddingLayer
 
 
@@ -51,7 +52,7 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         dtype = self.dtype_policy
         if num_segments is not None:
             self.segments = self._embedding(num_segments, "segments")
-        self.norm = keras.layers.LayerNormalization(epsilon=epsilon, dtype=dtype, name="norm")
+        self.norm = LayerNormalization(epsilon=epsilon, dtype=dtype, name="norm")
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
 
     def build(self, ids_shape, segments_shape=None):

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
 from keras_transformer.pretrained import read_bert
@@ -38,7 +39,7 @@ class PretrainingBert(ModelWithHead):
         self.transform = keras.layers.Dense(
             body.d_model, body.activation, dtype=dtype, name="transform"
         )
-        self.norm = keras.layers.LayerNormalization(epsilon=body.epsilon, dtype=dtype, name="norm")
+        self.norm = LayerNormalization(epsilon=body.epsilon, dtype=dtype, name="norm")
         self.next = keras.layers.Dense(2, dtype=dtype, name="next")
 
     @classmethod

@@ -1,0 +1,71 @@
+"""Layer normalisation."""
+
+import keras
+from keras import ops
+
+from keras_transformer.checks import check_positive
+
+EPSILON = 1e-5  # if nothing else is asked for; torch.nn.Transformer's
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class LayerNormalization(keras.layers.Layer):
+    """Normalises each vector: γ·(x - mean)/√(variance + ε) + β.
+
+    Computed in float32 at least. What `keras.layers.LayerNormalization` gives for the last axis, in
+    half of its time on a processor, for the gradient is written down.
+
+    Args:
+        epsilon: ε, which keeps a vector of equal numbers finite.
+
+    Raises:
+        ValueError: if `epsilon` is not positive.
+
+    References:
+        "Layer Normalization" (Ba et al., 2016), equation 4.
+    """
+
+    def __init__(self, epsilon=EPSILON, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        check_positive(epsilon=epsilon)
+        self.epsilon = epsilon
+
+    def build(self, x_shape):
+        self.gamma = self.add_weight((x_shape[-1],), "ones", autocast=False, name="gamma")
+        self.beta = self.add_weight((x_shape[-1],), "zeros", autocast=False, name="beta")
+        self.built = True
+
+    def call(self, x):
+        """(..., D) -> (..., D), of the policy's dtype."""
+        x = ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
+        gamma, beta = (ops.cast(weight, x.dtype) for weight in (self.gamma, self.beta))
+        return ops.cast(self._normalized(x, gamma, beta), self.compute_dtype)
+
+    def _normalized(self, x, gamma, beta):
+        def mean(x):
+            return ops.mean(x, axis=-1, keepdims=True)
+
+        @ops.custom_gradient
+        def normalized(x, gamma, beta):
+            centred = x - mean(x)
+            scale = ops.rsqrt(mean(ops.square(centred)) + self.epsilon)
+            unit = centred * scale
+
+            def gradient(*arguments, upstream=None):  # PyTorch gives it by name
+                upstream = arguments[-1] if upstream is None else upstream
+                others = tuple(range(len(x.shape) - 1))
+                of_unit = upstream * gamma
+                # What shifts all numbers of a vector, or stretches them, the norm takes back.
+                of_x = of_unit - mean(of_unit) - unit * mean(of_unit * unit)
+                of_gamma = ops.sum(upstream * unit, axis=others)
+                return of_x * scale, of_gamma, ops.sum(upstream, axis=others)
+
+            return unit * gamma + beta, gradient
+
+        return normalized(x, gamma, beta)
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon}
+
+    def compute_output_shape(self, x_shape):
+        return x_shape

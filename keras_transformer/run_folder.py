@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from keras_transformer.config import RunConfig
+from keras_transformer.data.streaming import PairFile
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.files import replacing, reserve
 from keras_transformer.models.recurrent import RecurrentTranslator
@@ -236,6 +237,8 @@ def _digests(dataset):
 
 
 def _digest(pairs):
+    if isinstance(pairs, PairFile):
+        return pairs.digest  # what is left out of it, the settings and the other parts say
     digest = hashlib.sha256()
     for pair in pairs:
         digest.update("\t".join(pair).encode() + b"\n")

@@ -254,6 +254,22 @@ def test_does_not_go_on_with_other_data(run, other):
     assert files(run) == before
 
 
+def test_does_not_go_on_with_another_order_of_a_streamed_file(run, tmp_path):
+    def streamed(pairs, tokenizers=None):
+        lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
+        (tmp_path / "pairs.tsv").write_text(lines, encoding="utf-8")
+        prepare = PrepareDataset(tokenizer="bpe", vocab_size=60)
+        held_out = (PAIRS[:5], PAIRS[5:10])
+        return prepare.stream(tmp_path / "pairs.tsv", *held_out, tokenizers)
+
+    begun = streamed(PAIRS)
+    run.create(CONFIG, begun)
+    tokenizers = (begun.source_tokenizer, begun.target_tokenizer)
+    run.check_dataset(streamed(PAIRS, tokenizers))
+    with pytest.raises(ValueError, match=r"Received: another training part$"):
+        run.check_dataset(streamed(PAIRS[::-1], tokenizers))
+
+
 # Writing
 
 

@@ -2,6 +2,7 @@
 
 import codecs
 import collections
+import hashlib
 import itertools
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class PairFile:
         block_pairs: number of lines in a block.
 
     Attributes:
+        digest: SHA-256 of the file, in hexadecimal digits.
         dropped: number of pairs left out, by reason.
 
     Raises:
@@ -78,13 +80,16 @@ class PairFile:
     def _scan(self, block_pairs):
         """Finds the blocks that hold anything, and returns the number of pairs kept."""
         total, before, offset = 0, 0, 0
+        digest = hashlib.sha256()
         with open(self.path, "rb") as file:
             while lines := list(itertools.islice(file, block_pairs)):
+                digest.update(b"".join(lines))
                 kept = self._count(lines, before)
                 if kept:
                     self._starts.append((offset, before))
                 total += kept
                 before, offset = before + len(lines), offset + sum(map(len, lines))
+        self.digest = digest.hexdigest()
         return total
 
     def _count(self, lines, before):

@@ -41,6 +41,7 @@ class RunFolder:
         self._target_tokenizer = self.path / "target_tokenizer.json"
         self._test = self.path / "test.tsv"
         self._data = self.path / "data.json"
+        self._batches = self.path / "batches.json"
 
     @property
     def exists(self):
@@ -65,7 +66,7 @@ class RunFolder:
             for a, b in zip(self.read_tokenizers(), tokenizers, strict=True)
         )
         test = self._existing(self._test).read_text(encoding="utf-8")
-        pairs = json.loads(self._existing(self._data).read_text(encoding="utf-8"))
+        pairs = self._read_json(self._data, dict)
         same = {
             "vocabulary": same_words,
             "test part": test == _test_lines(dataset.test),
@@ -76,6 +77,15 @@ class RunFolder:
                 f"{self.path} was begun on other data: begin another run. Received: another "
                 f"{', '.join(what for what, is_same in same.items() if not is_same)}"
             )
+
+    def write_batches(self, counted):
+        """Writes what was counted of the batches of a file, see `StreamedBuckets`."""
+        with replacing(self._batches) as beside:
+            beside.write_text(json.dumps(counted) + "\n", encoding="utf-8")
+
+    def read_batches(self):
+        """Reads what was counted; None if nothing was."""
+        return self._read_json(self._batches, list) if self._batches.exists() else None
 
     def write_config(self, config):
         """Writes the settings."""
@@ -170,6 +180,15 @@ class RunFolder:
                 f"damaged. Received: {error}"
             ) from None
         return model
+
+    def _read_json(self, file, kind):
+        try:
+            found = json.loads(self._existing(file).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{file} is damaged: {error}") from None
+        if not isinstance(found, kind):
+            raise ValueError(f"{file} must hold a {kind.__name__}. Received: {found!r:.99}")
+        return found
 
     def _existing(self, file):
         if not file.exists():

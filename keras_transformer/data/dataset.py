@@ -43,7 +43,16 @@ class PreparedDataset:
     target_tokenizer: Tokenizer
     dropped: dict
 
-    def batches(self, pairs, batch_size, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0):
+    def batches(
+        self,
+        pairs,
+        batch_size,
+        seed=None,
+        batch_tokens=None,
+        multiple=1,
+        bpe_dropout=0.0,
+        counted=None,
+    ):
         """Batches of sentence pairs.
 
         Args:
@@ -51,6 +60,7 @@ class PreparedDataset:
             batch_size, seed, batch_tokens, multiple: see `LengthBuckets`.
             bpe_dropout: the chance to leave out a merge; above 0 the pairs are taken apart anew for
                 each epoch.
+            counted: of pairs that stay in their file, see `StreamedBuckets`.
 
         Returns:
             A `LengthBuckets`, or `StreamedBuckets` of pairs that stay in their file.
@@ -69,6 +79,7 @@ class PreparedDataset:
                 pairs,
                 lambda block, seed: self.batches(block, batch_size, seed, batch_tokens, multiple),
                 seed,
+                counted,
             )
         source, target = (
             tokenizer.with_dropout(bpe_dropout) if bpe_dropout else tokenizer

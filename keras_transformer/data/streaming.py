@@ -131,16 +131,31 @@ class StreamedBuckets(keras.utils.PyDataset):
         file: a `PairFile`.
         make_batches: function from a list of pairs and a seed to their `LengthBuckets`.
         seed: of the order; None keeps it.
+        counted: the attribute of an equal one. By default the file is read once, block by block.
+
+    Attributes:
+        counted: of each block the number of its batches, their lengths and their share of padding,
+            as JSON can hold it.
+
+    Raises:
+        ValueError: if `counted` is of a file with another number of blocks.
     """
 
-    def __init__(self, file, make_batches, seed=None, **kwargs):
+    def __init__(self, file, make_batches, seed=None, counted=None, **kwargs):
         super().__init__(**kwargs)
         self.file = file
         self.seed = seed
         self._make_batches = make_batches
-        opened = map(self._open, range(file.number_of_blocks))  # one at a time
-        found = [(len(x), x.shapes, x.padding_share) for x in opened]
-        lengths, shapes, padding = zip(*found, strict=True)
+        if counted is None:
+            opened = map(self._open, range(file.number_of_blocks))  # one at a time
+            counted = [[len(x), x.shapes, x.padding_share] for x in opened]
+        if len(counted) != file.number_of_blocks:
+            raise ValueError(
+                f"{file.path} has {file.number_of_blocks} blocks: leave `counted` out. "
+                f"Received: {len(counted)} in `counted`"
+            )
+        self.counted = counted
+        lengths, shapes, padding = zip(*counted, strict=True)
         self.shapes = sorted({length for some in shapes for length in some})
         self.padding_share = float(np.average(padding, weights=lengths))
         self._lengths = np.array(lengths)

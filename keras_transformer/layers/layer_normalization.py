@@ -13,7 +13,7 @@ class LayerNormalization(keras.layers.Layer):
     """Normalises each vector: γ·(x - mean)/√(variance + ε) + β.
 
     Computed in float32 at least. What `keras.layers.LayerNormalization` gives for the last axis, in
-    half of its time on a processor, for the gradient is written down.
+    two thirds of its time on a processor, for the gradient is written down.
 
     Args:
         epsilon: ε, which keeps a vector of equal numbers finite.

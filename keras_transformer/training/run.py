@@ -58,7 +58,10 @@ def train_run(config, folder):
             run.write_config(config)
         elif trainer.chief:
             run.create(config, dataset)
-        batches, validation = _make_batches(config, dataset)
+        counted = run.read_batches() if begun else None
+        batches, validation = _make_batches(config, dataset, counted)
+        if config.stream and trainer.chief and counted is None:
+            run.write_batches(batches.counted)
         history, interrupted = trainer.train(batches, validation, config.epochs)
     if not trainer.chief:
         return None
@@ -100,13 +103,13 @@ def _find(path):
     return path
 
 
-def _make_batches(config, dataset):
+def _make_batches(config, dataset, counted):
     size = config.batch_size if config.batch_tokens is None else None
     batches, validation = (
-        dataset.batches(pairs, size, seed, config.batch_tokens, multiple, bpe_dropout)
-        for pairs, seed, multiple, bpe_dropout in (
-            (dataset.train, config.seed, config.accumulation, config.bpe_dropout),
-            (dataset.validation, None, 1, 0.0),
+        dataset.batches(pairs, size, seed, config.batch_tokens, *options)
+        for pairs, seed, *options in (
+            (dataset.train, config.seed, config.accumulation, config.bpe_dropout, counted),
+            (dataset.validation, None),
         )
     )
     print(

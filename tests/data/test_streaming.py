@@ -1,5 +1,6 @@
 """What streaming promises: the batches of a file, from anywhere, with little of it in memory."""
 
+import json
 import tracemalloc
 
 import numpy as np
@@ -118,6 +119,24 @@ def test_goes_on_anywhere(make):
         again.set_epoch(2)
         assert same(epoch(again, start), expected[start:])
     assert same([batches[3], batches[0]], [expected[3], expected[0]])
+
+
+def test_is_counted_once(make, tmp_path):
+    batches = make()
+    counted = json.loads(json.dumps(batches.counted))
+    read = []
+
+    def encode_and_tell(pairs, seed):
+        read.append(len(pairs))
+        return encode(pairs, seed)
+
+    again = StreamedBuckets(batches.file, encode_and_tell, 0, counted)
+    assert (len(again), again.shapes, read) == (len(batches), batches.shapes, [])
+    assert again.padding_share == batches.padding_share
+    assert same(epoch(again), epoch(batches))
+    other = PairFile(tmp_path / batches.file.path.name, block_pairs=20)
+    with pytest.raises(ValueError, match=r"has 3 blocks.*Received: 4 in `counted`$"):
+        StreamedBuckets(other, encode, 0, counted)
 
 
 def test_one_block_gives_the_batches_of_a_list(tmp_path):

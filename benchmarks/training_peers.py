@@ -13,8 +13,8 @@ import tensorflow as tf
 import torch
 from decoding_peers import SIZES, WORDS
 
-from keras_transformer import MaskedCrossEntropy, TransformerModel
-from keras_transformer.training.tensorflow_step import Adam, TrainingStep, describe_device
+from keras_transformer import Adam, MaskedCrossEntropy, TransformerModel
+from keras_transformer.training.tensorflow_step import TrainingStep, describe_device
 
 __all__ = ["SIZES", "WORDS", "describe_device"]
 

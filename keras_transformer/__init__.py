@@ -72,6 +72,7 @@ from keras_transformer.plotting import (
 )
 from keras_transformer.reading import Classify, FindAnswer, Summarize, read_bert
 from keras_transformer.run_folder import RunFolder
+from keras_transformer.training.adam import Adam
 from keras_transformer.training.losses import MaskedCrossEntropy
 from keras_transformer.training.metrics import MaskedAccuracy, Perplexity
 from keras_transformer.training.run import evaluate_run, train_run
@@ -79,6 +80,7 @@ from keras_transformer.training.schedules import WarmupSchedule, warmup_cosine
 from keras_transformer.training.trainer import Trainer
 
 __all__ = [
+    "Adam",
     "AddNormalization",
     "AdditiveAttention",
     "AnsweringBert",

@@ -6,8 +6,8 @@ import keras
 def backend_module():
     """The module of the active backend.
 
-    Each has the classes `TrainingStep` and `Adam` and the functions `compile_inference`,
-    `describe_device`, `distribution`, `make_deterministic` and `processes`.
+    Each has the class `TrainingStep` and the functions `compile_inference`, `describe_device`,
+    `distribution`, `make_deterministic` and `processes`; TensorFlow's has `update_adam`, too.
 
     Raises:
         ValueError: if there is none for the backend.

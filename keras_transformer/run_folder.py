@@ -56,6 +56,7 @@ class RunFolder:
             beside.write_text(_test_lines(dataset.test), encoding="utf-8")
         with replacing(self._data) as beside:
             beside.write_text(json.dumps(_digests(dataset), indent=2) + "\n", encoding="utf-8")
+        self._batches.unlink(missing_ok=True)
         self.write_config(config)  # last: its presence says that a run was begun
 
     def check_dataset(self, dataset):
@@ -66,7 +67,7 @@ class RunFolder:
             for a, b in zip(self.read_tokenizers(), tokenizers, strict=True)
         )
         test = self._existing(self._test).read_text(encoding="utf-8")
-        pairs = self._read_json(self._data, dict)
+        pairs = self._read_digests()
         same = {
             "vocabulary": same_words,
             "test part": test == _test_lines(dataset.test),
@@ -84,8 +85,12 @@ class RunFolder:
             beside.write_text(json.dumps(counted) + "\n", encoding="utf-8")
 
     def read_batches(self):
-        """Reads what was counted; None if nothing was."""
-        return self._read_json(self._batches, list) if self._batches.exists() else None
+        """Reads what was counted; None if nothing was, or the file cannot be used."""
+        try:
+            counted = json.loads(self._batches.read_text(encoding="utf-8"))
+            return [[int(n), list(map(int, some)), float(share)] for n, some, share in counted]
+        except (OSError, TypeError, ValueError):
+            return None
 
     def write_config(self, config):
         """Writes the settings."""
@@ -181,14 +186,11 @@ class RunFolder:
             ) from None
         return model
 
-    def _read_json(self, file, kind):
+    def _read_digests(self):
         try:
-            found = json.loads(self._existing(file).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{file} is damaged: {error}") from None
-        if not isinstance(found, kind):
-            raise ValueError(f"{file} must hold a {kind.__name__}. Received: {found!r:.99}")
-        return found
+            return dict(json.loads(self._existing(self._data).read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self._data} is damaged. Received: {error}") from None
 
     def _existing(self, file):
         if not file.exists():

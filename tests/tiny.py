@@ -4,8 +4,7 @@ import itertools
 
 import keras
 
-from keras_transformer import PrepareDataset, Trainer, TransformerModel, WarmupSchedule
-from keras_transformer.backend import backend_module
+from keras_transformer import Adam, PrepareDataset, Trainer, TransformerModel, WarmupSchedule
 
 WORDS = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf"}
 PAIRS = [
@@ -41,7 +40,7 @@ def make_batches(dataset):
 
 def make_trainer(dataset, folder, rate=0.1, **options):
     schedule = WarmupSchedule(d_model=32, warmup_steps=60, scale=0.3)
-    optimizer = backend_module().Adam(schedule, beta_2=0.98, epsilon=1e-9)
+    optimizer = Adam(schedule, beta_2=0.98, epsilon=1e-9)
     return Trainer(make_model(dataset, rate), optimizer, folder, **options)
 
 

@@ -131,14 +131,15 @@ class StreamedBuckets(keras.utils.PyDataset):
         file: a `PairFile`.
         make_batches: function from a list of pairs and a seed to their `LengthBuckets`.
         seed: of the order; None keeps it.
-        counted: the attribute of an equal one. By default the file is read once, block by block.
+        counted: the attribute of an equal one, or None: then the file is read once to count. One of
+            another number of blocks is not used.
 
     Attributes:
         counted: of each block the number of its batches, their lengths and their share of padding,
             as JSON can hold it.
 
     Raises:
-        ValueError: if `counted` is of a file with another number of blocks.
+        ValueError: when a block turns out to have another number of batches than was counted.
     """
 
     def __init__(self, file, make_batches, seed=None, counted=None, **kwargs):
@@ -146,14 +147,9 @@ class StreamedBuckets(keras.utils.PyDataset):
         self.file = file
         self.seed = seed
         self._make_batches = make_batches
-        if counted is None:
+        if counted is None or len(counted) != file.number_of_blocks:
             opened = map(self._open, range(file.number_of_blocks))  # one at a time
             counted = [[len(x), x.shapes, x.padding_share] for x in opened]
-        if len(counted) != file.number_of_blocks:
-            raise ValueError(
-                f"{file.path} has {file.number_of_blocks} blocks: leave `counted` out. "
-                f"Received: {len(counted)} in `counted`"
-            )
         self.counted = counted
         lengths, shapes, padding = zip(*counted, strict=True)
         self.shapes = sorted({length for some in shapes for length in some})
@@ -182,6 +178,7 @@ class StreamedBuckets(keras.utils.PyDataset):
         place = int(np.searchsorted(self._ends, index, side="right"))
         if self._loaded[0] != place:
             batches = self._open(self._order[place])
+            self._check(self._order[place], batches)
             batches.set_epoch(self.epoch)
             self._loaded = place, batches
         return self._loaded[1][index - (self._ends[place] - len(self._loaded[1]))]
@@ -189,3 +186,11 @@ class StreamedBuckets(keras.utils.PyDataset):
     def _open(self, block):
         seed = None if self.seed is None else self.seed + int(block)
         return self._make_batches(self.file.read_block(block), seed)
+
+    def _check(self, block, batches):
+        if len(batches) != self._lengths[block]:
+            raise ValueError(
+                f"A block of {self.file.path} has {len(batches)} batches: they were counted by "
+                "another version or for other settings. Remove batches.json from the run's folder. "
+                f"Received: {self._lengths[block]} in `counted`"
+            )

@@ -34,14 +34,17 @@ class Dropout(keras.layers.Dropout):
 
     def call(self, inputs, training=False):
         """(..., any) -> the same shape."""
-        width = inputs.shape[-1]
         if not training or self.rate == 0:
             return inputs
-        if self.noise_shape is not None or not width or width % 2:
+        if self.noise_shape is not None or len(inputs.shape) == 0:
             return super().call(inputs, training)
-        half = (*ops.shape(inputs)[:-1], width // 2)
+        *others, width = ops.shape(inputs)
+        half = (*others, (width + 1) // 2)
         pairs = keras.random.randint(half, -(2**31), 2**31 - 1, seed=self.seed_generator)
         dropped = min(round(self.rate * _LEVELS), _LEVELS - 1)  # of the levels
-        kept = ops.view(pairs, "uint16") >= ops.cast(dropped, "uint16")
+        # The low 16 bits decide about the first half of the inputs, the high ones about the rest.
+        low = ops.bitwise_and(pairs, _LEVELS - 1) >= dropped
+        high = pairs >= (dropped - _LEVELS // 2) * _LEVELS
+        kept = ops.concatenate([low, high], axis=-1)[..., :width]
         scale = ops.cast(_LEVELS / (_LEVELS - dropped), inputs.dtype)
         return inputs * (ops.cast(kept, inputs.dtype) * scale)

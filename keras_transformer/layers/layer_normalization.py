@@ -29,43 +29,50 @@ class LayerNormalization(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         check_positive(epsilon=epsilon)
         self.epsilon = epsilon
+        self.supports_masking = True
 
     def build(self, x_shape):
         self.gamma = self.add_weight((x_shape[-1],), "ones", autocast=False, name="gamma")
         self.beta = self.add_weight((x_shape[-1],), "zeros", autocast=False, name="beta")
         self.built = True
 
-    def call(self, x):
+    def call(self, x, training=False):
         """(..., D) -> (..., D), of the policy's dtype."""
         x = ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
         gamma, beta = (ops.cast(weight, x.dtype) for weight in (self.gamma, self.beta))
-        return ops.cast(self._normalized(x, gamma, beta), self.compute_dtype)
+        # In training only, for TensorFlow keeps the graphs of gradients as long as the process.
+        normalized = ops.custom_gradient(self._with_gradient) if training else self._normalized
+        return ops.cast(normalized(x, gamma, beta), self.compute_dtype)
 
     def _normalized(self, x, gamma, beta):
-        def mean(x):
-            return ops.mean(x, axis=-1, keepdims=True)
+        return self._unit(x)[0] * gamma + beta
 
-        @ops.custom_gradient
-        def normalized(x, gamma, beta):
-            centred = x - mean(x)
-            scale = ops.rsqrt(mean(ops.square(centred)) + self.epsilon)
-            unit = centred * scale
+    def _with_gradient(self, x, gamma, beta):
+        unit, scale = self._unit(x)
 
-            def gradient(*arguments, upstream=None):  # PyTorch gives it by name
-                upstream = arguments[-1] if upstream is None else upstream
-                others = tuple(range(len(x.shape) - 1))
-                of_unit = upstream * gamma
-                # What shifts all numbers of a vector, or stretches them, the norm takes back.
-                of_x = of_unit - mean(of_unit) - unit * mean(of_unit * unit)
-                of_gamma = ops.sum(upstream * unit, axis=others)
-                return of_x * scale, of_gamma, ops.sum(upstream, axis=others)
+        def gradient(*arguments, upstream=None):  # PyTorch gives it by name
+            upstream = arguments[-1] if upstream is None else upstream
+            others = tuple(range(len(x.shape) - 1))
+            of_unit = upstream * gamma
+            # What shifts all numbers of a vector, or stretches them, the norm takes back.
+            of_x = of_unit - _mean(of_unit) - unit * _mean(of_unit * unit)
+            of_gamma = ops.sum(upstream * unit, axis=others)
+            return of_x * scale, of_gamma, ops.sum(upstream, axis=others)
 
-            return unit * gamma + beta, gradient
+        return unit * gamma + beta, gradient
 
-        return normalized(x, gamma, beta)
+    def _unit(self, x):
+        """The vectors with mean 0 and variance 1, and the factors that make them so."""
+        centred = x - _mean(x)
+        scale = ops.rsqrt(_mean(ops.square(centred)) + self.epsilon)
+        return centred * scale, scale
 
     def get_config(self):
         return {**super().get_config(), "epsilon": self.epsilon}
 
     def compute_output_shape(self, x_shape):
         return x_shape
+
+
+def _mean(x):
+    return ops.mean(x, axis=-1, keepdims=True)

@@ -18,8 +18,6 @@ from keras_transformer.training.processes import lost_process
 # Until a process that is not heard of counts as lost. JAX then ends the others itself.
 _TIMEOUTS = {"heartbeat_timeout_seconds": 30, "shutdown_timeout_seconds": 30}
 
-Adam = keras.optimizers.Adam  # whose update XLA makes one loop of
-
 
 class TrainingStep:
     """Trains and evaluates batch by batch, in functions compiled once for each shape.

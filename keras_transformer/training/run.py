@@ -15,6 +15,7 @@ from keras_transformer.evaluation import TOKENIZERS, score
 from keras_transformer.inference.translate import Translate
 from keras_transformer.plotting import plot_losses
 from keras_transformer.run_folder import RunFolder, make_model
+from keras_transformer.training.adam import Adam
 from keras_transformer.training.schedules import WarmupSchedule
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
@@ -58,9 +59,9 @@ def train_run(config, folder):
             run.write_config(config)
         elif trainer.chief:
             run.create(config, dataset)
-        counted = run.read_batches() if begun else None
+        counted = run.read_batches() if begun and config.stream else None
         batches, validation = _make_batches(config, dataset, counted)
-        if config.stream and trainer.chief and counted is None:
+        if config.stream and trainer.chief:
             run.write_batches(batches.counted)
         history, interrupted = trainer.train(batches, validation, config.epochs)
     if not trainer.chief:
@@ -156,7 +157,7 @@ def make_optimizer(config, dtype):
     """The optimizer that a `RunConfig` describes, for a model of this dtype policy."""
     scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model]
     schedule = WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
-    optimizer = backend_module().Adam(
+    optimizer = Adam(
         schedule,
         beta_1=0.9,  # "Attention Is All You Need", section 5.3
         beta_2=0.98,

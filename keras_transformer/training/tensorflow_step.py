@@ -32,7 +32,7 @@ class TrainingStep:
             scale the loss or average the weights.
         label_smoothing: of the loss that is minimised.
         jit_compile: whether XLA compiles the training step, anew for each shape. None: on a GPU;
-            on processors it is no faster.
+            on one core of a processor it is slower.
 
     Attributes:
         alone: whether no other process takes part.
@@ -138,29 +138,31 @@ class TrainingStep:
         return tf.nest.map_structure(lambda x: first(x)[0], results)
 
 
-class Adam(keras.optimizers.Adam):
-    """Keras's Adam, whose update of a variable is one operation.
+def update_adam(variable, mean, square, gradient, step, learning_rate, beta_1, beta_2, epsilon):
+    """Updates a variable and its moments for a gradient of its shape: one operation.
 
-    Keras's takes a dozen, each of which reads and writes a whole tensor: a tenth of a small model's
-    training step on a processor.
+    Args:
+        variable: `tf.Variable`.
+        mean: the same, of the gradients' moving average.
+        square: the same, of that of their squares.
+        gradient: tensor, or `tf.IndexedSlices`.
+        step: the number of this update, 1 at first.
+        learning_rate, beta_1, beta_2, epsilon: scalars.
     """
-
-    def update_step(self, gradient, variable, learning_rate):
-        """Updates a variable and its moments, once for a gradient of the variable's shape."""
-        if self.amsgrad:
-            return super().update_step(gradient, variable, learning_rate)
-        index = self._get_variable_index(variable)
-        mean, square = self._momentums[index].value, self._velocities[index].value
-        step, rate, *decays, epsilon = (
-            tf.cast(x, variable.dtype)
-            for x in (self.iterations + 1, learning_rate, self.beta_1, self.beta_2, self.epsilon)
-        )
-        tf.raw_ops.ResourceApplyAdam(
-            var=variable.handle, m=mean.handle, v=square.handle,
-            beta1_power=decays[0] ** step, beta2_power=decays[1] ** step,
-            lr=rate, beta1=decays[0], beta2=decays[1], epsilon=epsilon,
-            grad=tf.cast(gradient, variable.dtype),
-        )  # fmt: skip
+    numbers = (step, learning_rate, beta_1, beta_2, epsilon)
+    step, learning_rate, beta_1, beta_2, epsilon = (tf.cast(x, variable.dtype) for x in numbers)
+    tf.raw_ops.ResourceApplyAdam(
+        var=variable.handle,
+        m=mean.handle,
+        v=square.handle,
+        beta1_power=beta_1**step,
+        beta2_power=beta_2**step,
+        lr=learning_rate,
+        beta1=beta_1,
+        beta2=beta_2,
+        epsilon=epsilon,
+        grad=tf.cast(tf.convert_to_tensor(gradient), variable.dtype),
+    )
 
 
 def compile_inference(model, jit_compile):

@@ -121,7 +121,7 @@ def test_goes_on_anywhere(make):
     assert same([batches[3], batches[0]], [expected[3], expected[0]])
 
 
-def test_is_counted_once(make, tmp_path):
+def test_is_counted_once(make):
     batches = make()
     counted = json.loads(json.dumps(batches.counted))
     read = []
@@ -134,9 +134,15 @@ def test_is_counted_once(make, tmp_path):
     assert (len(again), again.shapes, read) == (len(batches), batches.shapes, [])
     assert again.padding_share == batches.padding_share
     assert same(epoch(again), epoch(batches))
-    other = PairFile(tmp_path / batches.file.path.name, block_pairs=20)
-    with pytest.raises(ValueError, match=r"has 3 blocks.*Received: 4 in `counted`$"):
-        StreamedBuckets(other, encode, 0, counted)
+    other = PairFile(batches.file.path, block_pairs=20)
+    assert len(StreamedBuckets(other, encode, 0, counted).counted) == 3
+
+
+def test_says_so_if_it_was_counted_otherwise(make):
+    counted = make().counted
+    counted[2][0] += 1
+    with pytest.raises(ValueError, match=rf"Remove batches\.json.*Received: {counted[2][0]} in"):
+        epoch(StreamedBuckets(make().file, encode, 0, counted))
 
 
 def test_one_block_gives_the_batches_of_a_list(tmp_path):

@@ -42,11 +42,18 @@ def test_drops_its_share_and_keeps_the_mean(rate, width):
     np.testing.assert_allclose(y[y != 0], 1 / (1 - rate), rtol=0.01)
 
 
+@pytest.mark.parametrize("width", (400, 401))
 @pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_the_share_is_exact_in_half_precision(policy):
+def test_the_share_is_exact_in_half_precision(policy, width):
     """Numbers of bfloat16 at random are less than .1 with a probability of .102."""
-    share = np.mean(dropped(0.1, 4000, 400, dtype=policy) == 0)
+    share = np.mean(dropped(0.1, 4000, width, dtype=policy) == 0)
     assert abs(share - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 1_600_000)
+
+
+def test_a_number_alone_is_dropped_too():
+    layer = Dropout(0.5, seed=0)
+    found = {float(numpy(layer(np.float32(1), training=True))) for _ in range(30)}
+    assert found == {0.0, 2.0}
 
 
 def test_no_two_inputs_share_their_fate():

@@ -34,6 +34,13 @@ def test_epsilon_is_added_to_the_variance():
     np.testing.assert_allclose(numpy(y), [0.6, -0.6], atol=1e-6)
 
 
+def test_a_mask_goes_on():
+    parts = keras.layers.Embedding(9, 4, mask_zero=True), LayerNormalization(), keras.layers.LSTM(3)
+    model = keras.Sequential(parts)
+    padded, alone = (numpy(model(np.array([ids]))) for ids in ([3, 4, 0], [3, 4]))
+    np.testing.assert_allclose(padded, alone, atol=1e-6)
+
+
 def test_equal_numbers_become_zero():
     y = LayerNormalization()(np.full((1, 4), 7.0, "float32"))
     np.testing.assert_array_equal(numpy(y), np.zeros((1, 4)))
@@ -58,7 +65,9 @@ def test_gives_and_learns_what_that_of_keras_does(shape):
         inputs = keras.Input(shape)
         model = keras.Model(inputs, norm(before(inputs)))
         y = model.predict(x[None], verbose=0)
-        model.compile(keras.optimizers.SGD(0.1), lambda factors, y: keras.ops.sum(factors * y))
+        # Compiled: else TensorFlow's `fit` may update γ before the gradients before it read it.
+        sgd = keras.optimizers.SGD(0.1)
+        model.compile(sgd, lambda factors, y: keras.ops.sum(factors * y), jit_compile=True)
         model.train_on_batch(x[None], factors[None])
         found.append([y, *model.get_weights()])
     for ours, expected in zip(*found, strict=True):

@@ -245,7 +245,12 @@ def test_a_streamed_run_with_all_that_there_is(folder):
     flags = ["--weights", "average", "--beam", "2", "--tokenize", "none"]
     scores = run_script("evaluate.py", "runs/all", *flags, folder=folder)
     assert "tok:none" in scores and "15 test sentences" in scores
-    again = run_script("train.py", "--run", "runs/all", "--resume", "--epochs", "3", folder=folder)
+    go_on = ["--run", "runs/all", "--resume", "--epochs", "3"]
+    [[batches, *others]] = run.read_batches()
+    run.write_batches([[batches + 1, *others]])  # is it used?
+    assert "batches.json" in run_script("train.py", *go_on, folder=folder, expected=2)
+    run.write_batches([[batches, *others]])
+    again = run_script("train.py", *go_on, folder=folder)
     assert "Epoch 3/3" in again and "Epoch 2/3" not in again
 
 

@@ -1,10 +1,10 @@
 """What one update made of several batches promises: it is that of one large batch."""
 
-import keras
 import numpy as np
 import pytest
 from tiny import make_dataset, make_model
 
+from keras_transformer import Adam
 from keras_transformer.backend import backend_module
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.tokenizers import encode_source, encode_target
@@ -29,7 +29,7 @@ def trained(dataset, batches, **options):
     model = make_model(dataset)
     steps = options.get("gradient_accumulation_steps", 1)
     schedule = WarmupSchedule(d_model=16, warmup_steps=4, scale=0.1, accumulation=steps)
-    optimizer = keras.optimizers.Adam(schedule, epsilon=1e-4, **options)
+    optimizer = Adam(schedule, epsilon=1e-4, **options)
     optimizer.build(model.trainable_variables)
     step = backend_module().TrainingStep(model, optimizer, label_smoothing=0.1)
     totals = [np.array(x) for x in step.train(batches)]

@@ -6,8 +6,7 @@ import pytest
 from keras import ops
 from layer_contract import normal
 
-from keras_transformer import WarmupSchedule
-from keras_transformer.backend import backend_module
+from keras_transformer import Adam, WarmupSchedule
 
 OPTIONS = {
     "as in a run": {"learning_rate": WarmupSchedule(8, 2), "beta_2": 0.98, "epsilon": 1e-9},
@@ -32,14 +31,37 @@ def trained(optimizer, dtype="float32"):
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_the_weights_are_those_of_keras(options):
     options = {"learning_rate": 0.1, **options}
-    ours = trained(backend_module().Adam(**options))
+    ours = trained(Adam(**options))
     expected = trained(keras.optimizers.Adam(**options))
     for a, b in zip(ours, expected, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
     assert np.abs(ours[0] - normal(3, 4)).max() > 0.01
 
 
+@pytest.mark.parametrize("jit_compile", (False, True), ids=("graph", "compiled"))
+def test_fit_learns_what_that_of_keras_does(jit_compile):
+    found = []
+    for optimizer in (Adam(0.1), keras.optimizers.Adam(0.1)):
+        dense = keras.layers.Dense(2)
+        model = keras.Sequential([keras.Input((3,)), dense])
+        dense.set_weights([normal(3, 2), normal(2)])
+        model.compile(optimizer, "mse", jit_compile=jit_compile)
+        model.fit(normal(8, 3, seed=1), normal(8, 2, seed=2), batch_size=8, epochs=4, verbose=0)
+        found.append(model.get_weights())
+    for ours, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, expected, atol=1e-5)
+    assert np.abs(found[0][0] - normal(3, 2)).max() > 0.1
+
+
+def test_a_compiled_model_is_saved_with_it(tmp_path):
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    model.compile(Adam(0.1, beta_2=0.98), "mse")
+    model.save(tmp_path / "model.keras")
+    optimizer = keras.models.load_model(tmp_path / "model.keras").optimizer
+    assert type(optimizer) is Adam and optimizer.beta_2 == 0.98
+
+
 def test_weights_of_half_precision_are_updated_too():
-    ours = trained(backend_module().Adam(0.1), "bfloat16")
+    ours = trained(Adam(0.1), "bfloat16")
     for a, b in zip(ours, trained(keras.optimizers.Adam(0.1), "bfloat16"), strict=True):
         np.testing.assert_allclose(a, b, atol=0.02)

@@ -83,11 +83,10 @@ def _losses_and_hits(target, label_smoothing):
 def _replaced(x, target, values):
     """The tensor (B, T, V) with `values`, (B, T, 1), at the words of `target`, (B, T)."""
     rows = ops.reshape(x, (-1, x.shape[-1]))
-    words = ops.reshape(target, (-1,))
-    places = ops.stack([ops.arange(ops.size(words), dtype="int32"), words], axis=1)
+    row = ops.arange(ops.shape(rows)[0], dtype="int32")
+    places = ops.stack([row, ops.reshape(target, (-1,))], axis=1)
     rows = ops.scatter_update(rows, places, ops.reshape(values, (-1,)))
-    # The shape is not asked of `x`, which TensorFlow would keep, and therefore copy `rows`.
-    return ops.reshape(rows, (*ops.shape(target), x.shape[-1]))
+    return ops.reshape(rows, ops.shape(x))
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

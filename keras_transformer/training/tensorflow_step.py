@@ -248,7 +248,19 @@ def make_deterministic():
 
 
 def _prefetched(batches, start=0, steps=1, multiple=1):
-    """The batches as a `tf.data.Dataset` that prepares the next one meanwhile."""
-    return tf.data.Dataset.from_generator(
-        lambda: with_words(batches, start, steps, multiple), output_signature=_BATCH
-    ).prefetch(2)
+    """Yields the batches, while `tf.data` prepares the next ones."""
+    failures = []
+
+    def generate():
+        try:
+            yield from with_words(batches, start, steps, multiple)
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    try:
+        yield from tf.data.Dataset.from_generator(generate, output_signature=_BATCH).prefetch(2)
+    except tf.errors.OpError:
+        if failures:
+            raise failures[0] from None  # what `tf.data` makes of it hides its kind
+        raise

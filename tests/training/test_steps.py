@@ -106,6 +106,26 @@ def test_fit_gives_the_same_losses(weights):
         assert fitted.history["val_loss"][epoch] == pytest.approx(expected, abs=1e-5)
 
 
+def test_what_goes_wrong_in_reading_is_raised_as_it_is():
+    dataset = make_dataset()
+    model = make_model(dataset)
+    step = backend_module().TrainingStep(model, make_optimizer(model))
+
+    class Unreadable:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            if index < 2:
+                return dataset.batches(dataset.train, 16)[index]
+            raise OSError("the disk is gone")
+
+    trained = step.train(Unreadable())
+    assert len([next(trained), next(trained)]) == 2
+    with pytest.raises(OSError, match=r"^the disk is gone$"):
+        next(trained)
+
+
 def test_there_are_no_more_traces_than_shapes():
     traced = []
 

@@ -205,13 +205,15 @@ class LearningContract(_Translators):
         found = steps_of(model, SOURCE, targets)
         np.testing.assert_allclose(found, logits_of(model, SOURCE, targets), atol=1e-5)
 
-    def test_half_precision_is_finite_also_of_sentences_of_nothing_but_padding(self, variant):
-        """Of float16, whose greatest number is 65,504; that of bfloat16 is float32's."""
-        model = self.make(**variant, dtype="mixed_float16")
+    @pytest.mark.parametrize("policy", HALF_POLICIES)
+    def test_half_precision_is_finite_also_of_sentences_of_nothing_but_padding(
+        self, variant, policy
+    ):
+        model = self.make(**variant, dtype=policy)
         source, target_input, target = SOURCE.copy(), TARGET_INPUT.copy(), TARGET.copy()
         source[0], target_input[1], target[1] = 0, 0, 0
         logits = model((source, target_input))
-        assert dtype_of(logits) == "float16"
+        assert dtype_of(logits) == HALF_POLICIES[policy]
         assert np.isfinite(numpy(logits)).all()
         assert np.isfinite(steps_of(model, source, target_input)).all()
         model.compile("sgd", MaskedCrossEntropy(), auto_scale_loss=False, run_eagerly=EAGERLY)

@@ -44,15 +44,9 @@ class PreparedDataset:
     dropped: dict
 
     def batches(
-        self,
-        pairs,
-        batch_size,
-        seed=None,
-        batch_tokens=None,
-        multiple=1,
-        bpe_dropout=0.0,
+        self, pairs, batch_size, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0,
         counted=None,
-    ):
+    ):  # fmt: skip
         """Batches of sentence pairs.
 
         Args:
@@ -69,12 +63,12 @@ class PreparedDataset:
             ValueError: if an argument is out of range, or pairs in a file are to be taken apart
                 anew.
         """
-        if isinstance(pairs, PairFile) and bpe_dropout:
-            raise ValueError(
-                "Pairs that stay in their file are always taken apart the same. "
-                f"Received: bpe_dropout={bpe_dropout}"
-            )
         if isinstance(pairs, PairFile):
+            if bpe_dropout:
+                raise ValueError(
+                    "Pairs that stay in their file are always taken apart the same. "
+                    f"Received: bpe_dropout={bpe_dropout}"
+                )
             return StreamedBuckets(
                 pairs,
                 lambda block, seed: self.batches(block, batch_size, seed, batch_tokens, multiple),

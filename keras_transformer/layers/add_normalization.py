@@ -2,7 +2,6 @@
 
 import keras
 
-from keras_transformer.checks import check_positive, check_rate
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import EPSILON, LayerNormalization
 
@@ -31,8 +30,6 @@ class AddNormalization(keras.layers.Layer):
 
     def __init__(self, rate, norm_first=False, epsilon=EPSILON, **kwargs):
         super().__init__(**kwargs)
-        check_rate(rate=rate)
-        check_positive(epsilon=epsilon)
         self.rate = rate
         self.norm_first = norm_first
         self.epsilon = epsilon

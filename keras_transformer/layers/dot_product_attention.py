@@ -6,7 +6,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_transformer.checks import check_rate
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import note_attention, note_vectors
 
@@ -35,7 +34,6 @@ class DotProductAttention(keras.layers.Layer):
 
     def __init__(self, rate=0.0, **kwargs):
         super().__init__(**kwargs)
-        check_rate(rate=rate)
         self.rate = rate
         self.dropout = Dropout(rate, dtype=self.dtype_policy, name="dropout")
 

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer.checks import check_sizes
 from keras_transformer.layers.dropout import Dropout
 
 
@@ -27,7 +27,6 @@ class FeedForward(keras.layers.Layer):
     def __init__(self, d_ff, d_model, activation="relu", rate=0.0, **kwargs):
         super().__init__(**kwargs)
         check_sizes(d_ff=d_ff, d_model=d_model)
-        check_rate(rate=rate)
         self.d_ff = d_ff
         self.d_model = d_model
         self.activation = activation

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_positive, check_rate, check_sizes
+from keras_transformer.checks import check_sizes
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.layers.position_embedding import PositionEmbeddingLayer
@@ -44,8 +44,6 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
         if num_segments is not None:
             check_sizes(num_segments=num_segments)
-        check_rate(rate=rate)
-        check_positive(epsilon=epsilon)
         self.num_segments = num_segments
         self.rate = rate
         self.epsilon = epsilon

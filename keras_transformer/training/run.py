@@ -59,11 +59,8 @@ def train_run(config, folder):
             run.write_config(config)
         elif trainer.chief:
             run.create(config, dataset)
-        counted = run.read_batches() if begun and config.stream else None
-        batches, validation = _make_batches(config, dataset, counted)
-        if config.stream and trainer.chief:
-            run.write_batches(batches.counted)
-        history, interrupted = trainer.train(batches, validation, config.epochs)
+        batches = _make_batches(config, dataset, run, begun, trainer.chief)
+        history, interrupted = trainer.train(*batches, config.epochs)
     if not trainer.chief:
         return None
     if history:
@@ -104,7 +101,8 @@ def _find(path):
     return path
 
 
-def _make_batches(config, dataset, counted):
+def _make_batches(config, dataset, run, begun, chief):
+    counted = run.read_batches() if begun and config.stream else None
     size = config.batch_size if config.batch_tokens is None else None
     batches, validation = (
         dataset.batches(pairs, size, seed, config.batch_tokens, *options)
@@ -113,6 +111,8 @@ def _make_batches(config, dataset, counted):
             (dataset.validation, None),
         )
     )
+    if config.stream and chief:
+        run.write_batches(batches.counted)
     print(
         f"{len(batches):,} batches of "
         f"{f'{size} pairs' if size else f'{config.batch_tokens:,} tokens'} "

@@ -126,12 +126,13 @@ class HubModel(keras.Model):
     has no padding). The output is tied, which it is not in the example.
     """
 
-    def __init__(self, size, rate=0.0):
+    def __init__(self, size, rate=0.0, words=(WORDS, WORDS)):
         super().__init__()
         layers = keras_hub.layers
         blocks = {"num_heads": size.h, "normalize_first": True, "dropout": rate}
-        self.source = layers.TokenAndPositionEmbedding(WORDS, SOURCE_LENGTH, size.d_model)
-        self.target = layers.TokenAndPositionEmbedding(WORDS, SOURCE_LENGTH, size.d_model)
+        self.source, self.target = (
+            layers.TokenAndPositionEmbedding(n, SOURCE_LENGTH, size.d_model) for n in words
+        )
         self.encoders = [layers.TransformerEncoder(size.d_ff, **blocks) for _ in range(size.n)]
         self.decoders = [layers.TransformerDecoder(size.d_ff, **blocks) for _ in range(size.n)]
         self.norms = [keras.layers.LayerNormalization() for _ in range(2)]
@@ -230,10 +231,9 @@ def make_hub(size, source):
 class TorchModel(torch.nn.Module):
     """The same model of torch's parts; it differs as `HubModel` does."""
 
-    def __init__(self, size, rate=0.1):
+    def __init__(self, size, rate=0.1, words=(WORDS, WORDS)):
         super().__init__()
-        self.source = torch.nn.Embedding(WORDS, size.d_model)
-        self.target = torch.nn.Embedding(WORDS, size.d_model)
+        self.source, self.target = (torch.nn.Embedding(n, size.d_model) for n in words)
         self.positions = torch.nn.Parameter(torch.zeros(SOURCE_LENGTH, size.d_model))
         self.body = torch.nn.Transformer(
             size.d_model, size.h, size.n, size.n, size.d_ff, rate, batch_first=True, norm_first=True

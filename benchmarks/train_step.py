@@ -79,8 +79,9 @@ def main():
         f"\n{peers.describe_device().name}, {arguments.threads} thread(s) pinned to as many cores;",
         named("versions:", *libraries) + ".",
         f"Medians of alternating turns. A step: {BATCH} pairs of {SOURCE} and {TARGET} tokens,",
-        f"vocabularies of {peers.WORDS:,}, tied output, pre-norm, dropout {RATE}, Adam. Models are",
-        "(d_model, layers of each half, heads, d_ff). Tokens/s, ratios and",
+        "vocabularies of {:,} and {:,} words,".format(*peers.WORDS),
+        f"tied output, pre-norm, dropout {RATE}, Adam: the course's batches and vocabularies.",
+        "Models are (d_model, layers of each half, heads, d_ff). Tokens/s, ratios and",
         "shares count processor time and one thread's rate; on a GPU wall time and the GPU's rate.",
     )
 

@@ -11,12 +11,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 import torch
-from decoding_peers import SIZES, WORDS
+from course import SOURCE_WORDS, TARGET_WORDS
+from decoding_peers import SIZES
 
 from keras_transformer import Adam, MaskedCrossEntropy, TransformerModel
 from keras_transformer.training.tensorflow_step import TrainingStep, describe_device
 
 __all__ = ["SIZES", "WORDS", "describe_device"]
+
+WORDS = SOURCE_WORDS, TARGET_WORDS
 
 # The processor waits for a GPU: what it spends itself says nothing.
 ON_GPU = bool(tf.config.list_physical_devices("GPU"))
@@ -25,15 +28,15 @@ ON_GPU = bool(tf.config.list_physical_devices("GPU"))
 def make_batch(rows, source_length, target_length):
     """Random words, `((source, target_input), target)`, int32."""
     random = np.random.default_rng(0)
-    source = random.integers(4, WORDS, (rows, source_length), "int32")
-    target = random.integers(4, WORDS, (rows, target_length + 1), "int32")
+    source = random.integers(4, SOURCE_WORDS, (rows, source_length), "int32")
+    target = random.integers(4, TARGET_WORDS, (rows, target_length + 1), "int32")
     return (source, target[:, :-1]), target[:, 1:]
 
 
 def make_model(size, dtype, rate):
     head = size.d_model // size.h
     model = TransformerModel(
-        WORDS, WORDS, 16, 16, size.h, head, head, size.d_model, size.d_ff, size.n, rate,
+        *WORDS, 16, 16, size.h, head, head, size.d_model, size.d_ff, size.n, rate,
         norm_first=True, tie_output=True, dtype=dtype,
     )  # fmt: skip
     model.build(((None, None), (None, None)))
@@ -58,7 +61,7 @@ def make_fit(size, batch, rate):
 
 def make_hub(size, batch, rate, jit_compile):
     """KerasHub's layers, trained by Keras."""
-    model = decoding_peers.HubModel(size, rate)
+    model = decoding_peers.HubModel(size, rate, WORDS)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     return _fit(model, batch, loss, jit_compile)
 
@@ -73,7 +76,7 @@ def make_torch(size, batch, dtype, rate, label_smoothing, threads):
     """`torch.nn.Transformer` in eager mode."""
     torch.set_num_threads(threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = decoding_peers.TorchModel(size, rate).train().to(device)
+    model = decoding_peers.TorchModel(size, rate, WORDS).train().to(device)
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
     loss = torch.nn.CrossEntropyLoss(label_smoothing=label_smoothing)
     (source, inputs), target = batch
@@ -102,7 +105,7 @@ def gigaflop(size, rows, source_length, target_length):
     """
     square, inner = size.d_model**2, 2 * size.d_model * size.d_ff
     source = size.n * (4 * square + inner + 2 * square)  # with the keys and values of the decoder
-    target = size.n * (6 * square + inner) + size.d_model * WORDS
+    target = size.n * (6 * square + inner) + size.d_model * TARGET_WORDS
     return 6 * rows * (source_length * source + target_length * target) / 1e9
 
 

@@ -45,7 +45,7 @@ def word_losses(target, logits, label_smoothing=0.0):
         ones; and 1 where no other word has a higher logit. Gradients flow through the first alone.
     """
     losses = _losses_and_hits(ops.cast(target, "int32"), label_smoothing)
-    return tuple(ops.unstack(losses(ops.cast(logits, "float32")) * _words(target), 3))
+    return tuple(ops.unstack(losses(logits) * _words(target), 3))
 
 
 def _words(target):
@@ -57,23 +57,25 @@ def _losses_and_hits(target, label_smoothing):
 
     @ops.custom_gradient
     def losses(logits):
-        highest = ops.max(logits, axis=-1, keepdims=True)
-        powers = ops.exp(logits - highest)
-        sums = ops.sum(powers, axis=-1, keepdims=True)
-        right = ops.take_along_axis(logits, ops.expand_dims(target, -1), axis=-1)
-        plain = highest + ops.log(sums) - right
-        shift = label_smoothing * (right - ops.mean(logits, axis=-1, keepdims=True))
+        wide = ops.cast(logits, "float32")
+        probabilities = ops.softmax(wide)
+        highest = ops.max(wide, axis=-1, keepdims=True)
+        # The highest probability is exp(highest) / Σ exp z, and never too small to be written.
+        log_sum = highest - ops.log(ops.max(probabilities, axis=-1, keepdims=True))
+        right = ops.take_along_axis(wide, ops.expand_dims(target, -1), axis=-1)
+        plain = log_sum - right
+        shift = label_smoothing * (right - ops.mean(wide, axis=-1, keepdims=True))
         hits = ops.cast(right >= highest, "float32")
         found = ops.squeeze(ops.stack([plain + shift, plain, hits]), axis=-1)
 
         def gradient(*arguments, upstream=None):  # PyTorch gives it by name
             upstream = arguments[-1] if upstream is None else upstream
             upstream = ops.expand_dims(upstream[0], -1)
-            spread = upstream * label_smoothing / logits.shape[-1]
-            scale = upstream / sums
-            # Softmax and the share of all words alike; then the right word's own share.
-            right_one = ops.exp(right - highest) * scale - spread - (1 - label_smoothing) * upstream
-            return _replaced(powers * scale - spread, target, right_one)
+            share = label_smoothing / logits.shape[-1]  # of each word
+            of_right = ops.exp(-plain) - share - (1 - label_smoothing)
+            # Narrow before the right words are put in, for that copies all of them.
+            of_all = ops.cast((probabilities - share) * upstream, logits.dtype)
+            return _replaced(of_all, target, ops.cast(of_right * upstream, logits.dtype))
 
         return found, gradient
 

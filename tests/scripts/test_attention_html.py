@@ -29,6 +29,7 @@ def data_of(path):
     return json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
 
 
+@pytest.mark.slow
 def test_it_shows_what_a_translator_attends_to(folder):
     output = run_script("attention_html.py", "run", "one two three", folder=folder)
     assert output == "attention.html\n"

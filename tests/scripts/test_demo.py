@@ -12,6 +12,7 @@ from run_script import SCRIPTS, run_script
 from translating import shared_translate
 
 
+@pytest.mark.slow
 def test_it_serves_a_run_until_it_is_interrupted(folder):
     script = [sys.executable, SCRIPTS / "demo.py", "run"]
     command = [*script, "--port", "0", "--beam", "3"]

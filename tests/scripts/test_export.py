@@ -52,6 +52,7 @@ def test_an_earlier_export_is_replaced_only_if_one_says_so(folder):
 
 
 @pytest.mark.skipif(not ON_TENSORFLOW, reason="needs TensorFlow")
+@pytest.mark.slow
 def test_a_saved_model_translates_the_same(folder):
     import tensorflow as tf
 

@@ -31,6 +31,7 @@ def test_sunspots_are_foretold_as_well_as_published(tmp_path):
     assert test <= 0.077
 
 
+@pytest.mark.slow
 def test_fibonacci_numbers_are_made_and_foretold(tmp_path):
     output = run_script("forecast.py", "--attention", "--epochs", 1, folder=tmp_path)
     assert output.startswith("33 parameters\ntraining: 826 windows, ")

@@ -11,8 +11,7 @@ import pytest
 import tokenizers
 from full_disk import full_disk
 from keras import ops
-from tiny import WORDS
-from translating import shared_translate
+from tiny import WORDS, make_batches, make_dataset, make_trainer
 
 from keras_transformer import RecurrentTranslator, TransformerModel, Translate
 from keras_transformer.data.batches import pad_ids
@@ -57,8 +56,11 @@ print([target.decoder.decode(result.hypotheses[0]) for result in results])
 
 
 @pytest.fixture(scope="module")
-def ours():
-    return shared_translate()
+def ours(tmp_path_factory):
+    dataset = make_dataset()
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("run"), rate=0.0)
+    trainer.train(*make_batches(dataset), 20)
+    return Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
 
 
 @pytest.fixture

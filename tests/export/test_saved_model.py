@@ -10,10 +10,9 @@ import keras
 import pytest
 import tokenizers
 from full_disk import full_disk
-from tiny import PAIRS, WORDS
-from translating import shared_translate
+from tiny import PAIRS, WORDS, make_batches, make_dataset, make_trainer
 
-from keras_transformer import WordTokenizer
+from keras_transformer import Translate, WordTokenizer
 from keras_transformer.config import MAX_SOURCE_TOKENS
 from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS
 
@@ -47,8 +46,11 @@ ODD = [
 
 
 @pytest.fixture(scope="module")
-def translate():
-    return shared_translate()
+def translate(tmp_path_factory):
+    dataset = make_dataset()
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("run"), rate=0.0)
+    trainer.train(*make_batches(dataset), 20)
+    return Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.checks import check_choice, check_sizes, check_vectors
+from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.record_attention import (
     is_recording,
     note_attention,
@@ -31,7 +32,7 @@ class RecurrentDecoder(keras.layers.Layer):
         dtype = self.dtype_policy
         self.recurrent_cell = CELLS[cell](units, dtype=dtype, name="recurrent_cell")
         self.first_states = [
-            keras.layers.Dense(units, "tanh", dtype=dtype, name=f"first_state_{i}")
+            Dense(units, "tanh", dtype=dtype, name=f"first_state_{i}")
             for i, _ in enumerate(keras.tree.flatten(self.recurrent_cell.state_size))
         ]
 

@@ -3,13 +3,12 @@
 import math
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import note_attention, note_vectors
 
-_LOWEST_SCORE = float(np.finfo("float32").min)
+_CLOSED = -1e38  # a score beside which every other vanishes; finite in float32
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -54,7 +53,7 @@ class DotProductAttention(keras.layers.Layer):
         """
         note_vectors(self, queries, keys)
         scale = 1 / math.sqrt(keys.shape[-1])
-        scores = ops.matmul(queries * scale, ops.swapaxes(keys, -1, -2))  # (..., T, S)
+        scores = ops.einsum("...td,...sd->...ts", queries * scale, keys)
         weights = masked_softmax(scores, attention_mask)
         return weighted_sum(self, weights, values, self.dropout)
 
@@ -78,10 +77,11 @@ def masked_softmax(scores, attention_mask=None):
     scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
     if attention_mask is None:
         return ops.softmax(scores)
-    # A row that is closed altogether holds equal scores, over which the softmax is uniform: the
-    # second `where` makes it zero.
-    weights = ops.softmax(ops.where(attention_mask, scores, _LOWEST_SCORE))
-    return ops.where(attention_mask, weights, 0.0)
+    # Added, for the mask is smaller than the scores, and what is added has no gradient. A row that
+    # is closed altogether holds equal sums, over which the softmax is uniform: it is made zero.
+    closed = ops.cast(ops.logical_not(attention_mask), scores.dtype)
+    weights = ops.softmax(scores + closed * _CLOSED)
+    return weights * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), scores.dtype)
 
 
 def weighted_sum(layer, weights, values, dropout=None):

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer.checks import check_sizes
 from keras_transformer.layers._heads import merge_heads, split_heads
+from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 
 
@@ -46,7 +47,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.attention = DotProductAttention(rate, dtype=self.dtype_policy, name="attention")
 
     def _dense(self, units, name):
-        return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
+        return Dense(units, dtype=self.dtype_policy, name=name)
 
     def build(self, queries_shape, keys_shape, values_shape):
         self.query_projection.build(queries_shape)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
@@ -51,7 +52,7 @@ class LSTMLanguageModel(keras.Model):
             for i in range(n)
         ]
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
+        self.projection = Dense(vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape):
         self.embedding.build(input_shape)
@@ -176,7 +177,7 @@ class TransformerLanguageModel(keras.Model):
         sizes = (h, d_k, d_v, d_model, d_ff_inner, n, rate, activation, norm_first)
         self.encoder = Encoder(*sizes, dtype=dtype, name="encoder")
         if not tie_output:
-            self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
+            self.projection = Dense(vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape):
         self.embedding.build(input_shape)

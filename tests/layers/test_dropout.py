@@ -1,3 +1,5 @@
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -56,10 +58,18 @@ def test_a_number_alone_is_dropped_too():
     assert found == {0.0, 2.0}
 
 
-def test_no_two_inputs_share_their_fate():
-    zeros = dropped(0.5, 20_000, 8) == 0
+@pytest.mark.parametrize("rate", (0.5, 0.1))
+def test_no_two_inputs_share_their_fate(rate):
+    zeros = dropped(rate, 200_000, 8) == 0
     correlation = np.corrcoef(zeros, rowvar=False) - np.eye(8)
-    assert np.abs(correlation).max() < 5 / np.sqrt(20_000)
+    assert np.abs(correlation).max() < 1 / 256 + 5 / np.sqrt(200_000)
+
+
+def test_no_two_inputs_foretell_a_third():
+    """Of inputs of which each is dropped or kept with the same chance, any three are, too."""
+    signs = 1 - 2 * (dropped(0.5, 200_000, 8) == 0)
+    for three in itertools.combinations(signs.T, 3):
+        assert abs(np.mean(np.prod(three, axis=0))) < 5 / np.sqrt(200_000)
 
 
 def test_the_gradient_flows_through_what_is_kept():

@@ -102,9 +102,9 @@ print(np.array(padding_mask(ids)))
 print(np.array(causal_mask(5)).astype(int))
 
 # %% [markdown]
-# How does a mask close a key? Its score is replaced by the lowest number there is, *before* the
-# softmax, so that its weight is 0 and the others still sum to 1. Setting the weight to 0 afterwards
-# would leave a sum below 1.
+# How does a mask close a key? $-10^{38}$ is added to its score, *before* the softmax, so that its
+# weight is 0 and the others still sum to 1. Setting the weight to 0 afterwards would leave a sum
+# below 1.
 
 # %%
 x = keras.random.normal((1, 7, 32))
@@ -117,8 +117,8 @@ assert (weights[..., 4:] == 0).all()
 
 # %% [markdown]
 # Two corners where many implementations stumble. What if a query may look at *nothing*? It gets
-# zeros. And in half precision, where a common trick, adding $-10^9$ to the score, gives $-\infty$
-# and, in a row that is closed altogether, "not a number"? The softmax runs in float32.
+# zeros. And in half precision, where such a sum is $-\infty$ and a row that is closed altogether
+# "not a number"? The softmax runs in float32.
 
 # %%
 attention = DotProductAttention()

@@ -34,6 +34,7 @@ def test_the_code_about_the_other_models_runs(monkeypatch, capsys):
     assert printed.strip().endswith("(1, 3)")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="a SavedModel needs TensorFlow")
 def test_the_code_about_translating_runs(monkeypatch, tmp_path, capsys):
     """With a run that knows other words, and the exports that the text says have been made."""

@@ -257,6 +257,7 @@ class TestAnswers:
         check_sizes_are_refused(lambda **options: answer("Who?", TEXT, **options), "max_tokens")
 
 
+@pytest.mark.slow
 def test_a_model_learns_to_answer():
     """Each text names some people and their pets; the question is a pet."""
     names, pets = ("anna", "tom", "lena", "paul", "ida"), ("cat", "dog", "cow", "hen")

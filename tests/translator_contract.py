@@ -231,6 +231,7 @@ class LearningContract(_Translators):
     def test_drops_out_in_training_only(self, variant):
         check_dropout(self.make(**{**variant, "rate": 0.5}), (SOURCE, TARGET_INPUT))
 
+    @pytest.mark.slow
     def test_learns_to_copy(self, variant):
         """Sentences whose translation is themselves: no word follows from those before it."""
         source = np.random.default_rng(0).integers(4, 12, (2560, 5)).astype("int32")

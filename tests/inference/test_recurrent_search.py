@@ -12,6 +12,8 @@ from translating import ids_of, log_likelihoods, translate_plainly
 from keras_transformer import RecurrentTranslator, Trainer, Translate, plot_attention
 from keras_transformer.special_tokens import START_ID
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = ["one two", "five", "three three one", "two five four one", "four one"]
 
 

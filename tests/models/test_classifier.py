@@ -105,6 +105,7 @@ def test_drops_out_in_training_only():
     check_dropout(make(rate=0.5), IDS)
 
 
+@pytest.mark.slow
 @POOLINGS
 def test_learns_which_of_two_words_a_text_has(pooling):
     rng = np.random.default_rng(0)

@@ -63,6 +63,7 @@ def test_half_precision_is_close_to_single(attention, policy):
     np.testing.assert_allclose(found, numpy(make(attention)(X)), atol=0.1)
 
 
+@pytest.mark.slow
 @BOTH
 def test_learns_to_continue_a_wave(attention):
     waves = np.sin(np.linspace(0, 60, 400))

@@ -26,6 +26,7 @@ def test_both_models_beat_the_frequencies_and_go_on_with_a_text(tmp_path):
         assert re.search(r" s: (.*)", line)[1] == generate("the bird sees")
 
 
+@pytest.mark.slow
 def test_prefixes_are_learned_as_well(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT[:124])
     options = ["--model", "lstm", "--epochs", 1, "--prefixes"]

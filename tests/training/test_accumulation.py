@@ -36,7 +36,10 @@ def trained(dataset, batches, **options):
     return model.get_weights(), np.sum(totals, axis=0)
 
 
-@pytest.mark.parametrize("clip", (None, 0.05), ids=("free", "clipped"))
+@pytest.mark.parametrize(
+    "clip",
+    (pytest.param(None, id="free"), pytest.param(0.05, id="clipped", marks=pytest.mark.slow)),
+)
 def test_two_batches_added_up_are_one_of_twice_the_size(dataset, clip):
     large = make_batches(dataset, 16)
     small = make_batches(dataset, 8, multiple=2)

@@ -116,6 +116,7 @@ def alone(tmp_path_factory):
     return train(tmp_path_factory.mktemp("alone"))
 
 
+@pytest.mark.slow
 def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
     # Compiled as here otherwise: another order of additions may turn a relu on.
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"

@@ -65,6 +65,7 @@ def test_the_losses_fall(losses):
     assert losses[-1][1][0] < losses[0][0][0]
 
 
+@pytest.mark.slow
 def test_the_steps_of_both_backends_give_the_same_losses(weights, losses):
     other = BACKENDS[1 - BACKENDS.index(keras.backend.backend())]
     here = os.path.dirname(__file__)
@@ -80,6 +81,7 @@ def test_the_steps_of_both_backends_give_the_same_losses(weights, losses):
         np.testing.assert_allclose(ours[1], theirs[1], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_fit_gives_the_same_losses(weights):
     # Not with Keras's own Adam, which on TensorFlow squares the gradients of a word that stands in
     # several places one by one instead of their sum. And in one order: `fit` looks at a batch

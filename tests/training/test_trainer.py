@@ -141,6 +141,7 @@ make_trainer(dataset, sys.argv[1]).train(stop, validation, EPOCHS)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, os.path.dirname(here)])

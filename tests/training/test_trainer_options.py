@@ -133,6 +133,7 @@ def test_a_kill_in_the_middle_of_an_update_is_as_if_never_stopped(
     assert_same(resumed, history, whole)
 
 
+@pytest.mark.slow
 def test_the_moving_average_is_what_is_validated_and_saved(dataset, tmp_path):
     batches, validation = make_batches(dataset)
     trainer = make_trainer(dataset, tmp_path / "by hand", ema=0.9)

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN = .venv/bin
 # What the backend matters to; the rest computes nothing. On JAX the models' tests take minutes.
-JAX_TESTS = tests/test_masks.py tests/layers tests/training tests/inference tests/export tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
+JAX_TESTS = tests/test_masks.py tests/layers tests/training tests/inference tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # What JAX has compiled serves the tests that follow, and the next run.
@@ -30,14 +30,14 @@ test-jax: .venv/installed
 		KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow and not browser" $$tests || exit 1; \
 	done
 
-test-slow: .venv/installed ## what takes long: models that learn, runs that are killed, the models on JAX
+test-slow: .venv/installed ## what takes long: models that learn, exports, runs that are killed, the models on JAX
 	$(MAKE) --jobs 2 test-slow-tensorflow test-slow-jax
 
 test-slow-tensorflow: .venv/installed
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow
 
 test-slow-jax: .venv/installed
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow tests/training tests/inference tests/scripts tests/test_reading.py
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow tests/training tests/inference tests/export tests/scripts tests/test_reading.py
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q tests/models
 
 test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver

@@ -86,6 +86,8 @@ for (name, curve), style in zip(curves.items(), ("o--", "s-"), strict=True):
     plt.semilogy(range(1, len(curve) + 1), curve, style, label=name)
 plt.xlabel("epoch")
 plt.ylabel("perplexity of the sentences held out")
+plt.yticks([20, 40, 80, 160], [20, 40, 80, 160])
+plt.minorticks_off()
 plt.legend()
 plt.show()
 

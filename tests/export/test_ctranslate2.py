@@ -30,6 +30,7 @@ from keras_transformer.special_tokens import (
 )
 
 ctranslate2 = pytest.importorskip("ctranslate2")
+pytestmark = pytest.mark.slow
 
 FILES = {
     "config.json", "model.bin", "source_tokenizer.json", "source_vocabulary.json",
@@ -132,7 +133,6 @@ def test_subwords_are_joined_the_same(tmp_path):
     assert translator(tmp_path / "exported")(sentences) == expected
 
 
-@pytest.mark.slow
 def test_a_thousand_sentences_are_translated_the_same(ours, export):
     sentences = random.Random(0).sample(SENTENCES, 1000)
     expected = ours(sentences)

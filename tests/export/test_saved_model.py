@@ -23,6 +23,8 @@ import tensorflow as tf
 
 from keras_transformer.export.saved_model import Decoder, Encoder, export_saved_model
 
+pytestmark = pytest.mark.slow
+
 STRINGS = [tf.TensorSpec([None], tf.string)]
 EVERYTHING = [chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000]
 TEXTS = {
@@ -100,7 +102,6 @@ def assert_same_tokens(tokenizer, sentences):
             assert found.decode() == expected, ascii(sentence)
 
 
-@pytest.mark.slow
 def test_a_thousand_sentences_are_translated_as_in_python(translate, served):
     sentences = number_sentences(555, 6) + odd_sentences(350) + number_sentences(80, 40)
     sentences += ["", " ", "\n\t", "[END]", "[END] one", "[PAD] two", "¿?", "▁one", "x" * 5000]
@@ -156,7 +157,6 @@ def test_another_process_needs_tensorflow_alone(folder, translate):
     assert run.stdout.decode().split("|") == translate(["two Öne", "", "five ’five’ four"])
 
 
-@pytest.mark.slow
 def test_the_tokens_of_all_characters_are_the_same():
     # With small letters, apostrophes and letters beyond ASCII, no class of characters is dropped.
     tokenizer = WordTokenizer.train(TEXTS["phone"])

@@ -117,7 +117,7 @@ assert (weights[..., 4:] == 0).all()
 
 # %% [markdown]
 # Two corners where many implementations stumble. What if a query may look at *nothing*? It gets
-# zeros. And in half precision, where such a sum is $-\infty$ and a row that is closed altogether
+# zeros. And in float16, where such a sum is $-\infty$ and a row that is closed altogether
 # "not a number"? The softmax runs in float32.
 
 # %%

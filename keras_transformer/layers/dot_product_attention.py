@@ -68,19 +68,25 @@ def masked_softmax(scores, attention_mask=None):
     """Weights that sum to 1 over the open keys, or are all 0 where none is open.
 
     Args:
-        scores: (..., T, S), of any float type; computed in float32 at least.
+        scores: (..., T, S), of any float type; computed in float32 at least. Finite;
+            in float16, where products overflow, the closed ones may be infinite.
         attention_mask: boolean, broadcastable to (..., T, S); True = may attend.
 
     Returns:
         (..., T, S), float32 at least.
     """
+    may_overflow = keras.backend.standardize_dtype(scores.dtype) == "float16"
     scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
     if attention_mask is None:
         return ops.softmax(scores)
-    # Added, for the mask is smaller than the scores, and what is added has no gradient. A row that
-    # is closed altogether holds equal sums, over which the softmax is uniform: it is made zero.
-    closed = ops.cast(ops.logical_not(attention_mask), scores.dtype)
-    weights = ops.softmax(scores + closed * _CLOSED)
+    if may_overflow:
+        scores = ops.where(attention_mask, scores, _CLOSED)  # no sum closes an infinite score
+    else:
+        # Faster, for the mask is smaller than the scores, and what is added has no gradient.
+        closed = ops.cast(ops.logical_not(attention_mask), scores.dtype)
+        scores = scores + closed * _CLOSED
+    # A row that is closed altogether holds equal scores, over which the softmax is uniform.
+    weights = ops.softmax(scores)
     return weights * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), scores.dtype)
 
 

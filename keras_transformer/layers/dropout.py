@@ -42,7 +42,8 @@ class Dropout(keras.layers.Dropout):
         *others, width = ops.shape(inputs)
         quarter = (*others, (width + 3) // 4)
         bits = keras.random.randint(quarter, -(2**31), 2**31 - 1, seed=self.seed_generator)
-        dropped = min(round(self.rate * _LEVELS), _LEVELS - 1)  # of the levels
+        # Of the levels; with one more the scale would be infinite in float16.
+        dropped = min(round(self.rate * _LEVELS), _LEVELS - 2)
         top = (dropped - _LEVELS // 2) * 2**16  # the same share of all integers, negative ones too
         # Each quarter of the inputs reads 16 of the bits. Of the bytes A B C D the high ones of the
         # four readings are C, B, A and A + D, which are independent; the low ones, which others

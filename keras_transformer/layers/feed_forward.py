@@ -15,7 +15,6 @@ class FeedForward(keras.layers.Layer):
         d_ff: size of the inner layer.
         d_model: size of the output.
         activation: activation of the inner layer, whatever `keras.activations.get` takes.
-
         rate: dropout rate of the inner layer.
 
     Raises:

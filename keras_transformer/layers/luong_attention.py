@@ -87,7 +87,7 @@ class LuongAttention(RecurrentAttention):
             return self.additive.scores(queries, keys)
         if self.scale:
             queries = queries / queries.shape[-1] ** 0.5
-        return ops.einsum("btd,bsd->bts", queries, keys)
+        return ops.einsum("...td,...sd->...ts", queries, keys)
 
     def weigh(self, queries, scores, attention_mask=None, start=0):
         """The weights, float32 (B, T, S), that follow from the scores (B, T, S)."""

@@ -65,8 +65,8 @@ class MultiHeadAttention(keras.layers.Layer):
             queries: (B, T, any).
             keys: (B, S, any).
             values: (B, S, any).
-            attention_mask: boolean, (T, S), (B, T, S) or broadcastable to these, the same for all
-                heads; True = may attend.
+            attention_mask: boolean, (T, S) or (B, T, S), where sizes may also be 1; the same for
+                all heads; True = may attend.
 
         Returns:
             (B, T, D).

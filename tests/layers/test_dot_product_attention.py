@@ -125,6 +125,16 @@ def test_the_softmax_of_half_precision_runs_in_float32(policy):
     np.testing.assert_allclose(numpy(weights[attention]), 1 / 300, rtol=1e-6)
 
 
+@pytest.mark.parametrize("open_to", (1, 0))
+def test_closed_keys_of_float16_may_be_as_large_as_they_are(open_to):
+    """Their score, 300·300·8, is infinite in float16."""
+    queries, keys = np.full((1, 1, 64), 300.0), np.full((1, 2, 64), 300.0)
+    keys[0, 0] = 0.001
+    attention = DotProductAttention(dtype="float16")
+    y = attention(queries, keys, keys, attention_mask=padding(2, open_to)[1:])
+    np.testing.assert_allclose(numpy(y), np.full((1, 1, 64), open_to * 0.001), rtol=1e-3)
+
+
 def test_the_recorder_leaves_the_output_and_other_calls_alone():
     attention, x = DotProductAttention(), normal(2, 5, 3)
     y = numpy(attention(x, x, x))

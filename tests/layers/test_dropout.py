@@ -52,6 +52,10 @@ def test_the_share_is_exact_in_half_precision(policy, width):
     assert abs(share - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 1_600_000)
 
 
+def test_of_nearly_all_inputs_half_precision_stays_finite():
+    assert np.isfinite(dropped(0.999999, 4000, 400, dtype="mixed_float16")).all()
+
+
 def test_a_number_alone_is_dropped_too():
     layer = Dropout(0.5, seed=0)
     found = {float(numpy(layer(np.float32(1), training=True))) for _ in range(30)}

@@ -96,6 +96,12 @@ def test_large_logits_stay_finite():
     assert loss == pytest.approx(1e4)
 
 
+def test_a_word_that_is_impossible_costs_the_others_nothing():
+    """Logits 0, 0 and -∞: ln 2."""
+    loss, _ = totals(np.array([[1]]), np.array([[[0, 0, -np.inf]]], "float32"))
+    assert loss == pytest.approx(np.log(2))
+
+
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1))
 def test_the_class_is_the_mean_per_word(label_smoothing):
     loss, words = totals(TARGET, LOGITS, label_smoothing)

@@ -47,7 +47,7 @@ def make_course(model, source):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, choices=(1, 2), default=2, help="and cores")
+    parser.add_argument("--threads", type=int, choices=(1, 2), default=1, help="and cores")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
     use_cores(arguments.threads)

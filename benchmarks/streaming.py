@@ -8,6 +8,7 @@ import multiprocessing
 import resource
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def write_pairs(path, number):
             file.write(f"{' '.join(words[ranks[:half]])}\t{' '.join(words[ranks[half:]])}\n")
 
 
-def measure(path, vocab_size, results):
+def measure(path, vocab_size):
     """Prepares a file and reads all of its batches, in a process of its own."""
     from keras_transformer import PrepareDataset
 
@@ -46,7 +47,7 @@ def measure(path, vocab_size, results):
     tokens = sum(int(np.count_nonzero(batches[i][1])) for i in range(len(batches)))
     seconds = (prepared - start, time.process_time() - prepared)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # on Linux in KiB
-    results.put((*seconds, len(batches), tokens, most))
+    return *seconds, len(batches), tokens, most
 
 
 def main():
@@ -56,12 +57,11 @@ def main():
     print("|---|---|---|---|---|---|")
     for number in arguments.pairs:
         with tempfile.TemporaryDirectory() as folder:
-            path, results = Path(folder) / "pairs.tsv", context.Queue()
+            path = Path(folder) / "pairs.tsv"
             write_pairs(path, number)
-            process = context.Process(target=measure, args=(path, arguments.vocab_size, results))
-            process.start()
-            prepared, epoch, batches, _, most = results.get()
-            process.join()
+            with ProcessPoolExecutor(1, mp_context=context) as process:
+                measured = process.submit(measure, path, arguments.vocab_size)
+            prepared, epoch, batches, _, most = measured.result()
             size = path.stat().st_size / 1e6
         print(
             f"| {number:,} | {size:.0f} MB | {1e6 * prepared / number:.0f} "

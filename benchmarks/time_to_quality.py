@@ -65,6 +65,11 @@ def main():
         validation = dataset.batches(dataset.validation, config.batch_size)
         with contextlib.suppress(Reached):
             trainer.train(batches, validation, config.epochs)
+    if clock.loss > arguments.loss:
+        raise SystemExit(
+            f"A validation loss of {arguments.loss} was not reached: it was {clock.loss:.2f} after "
+            f"{clock.epoch} epochs."
+        )
     print("\n| until the validation loss was | epoch | processor s | wall s |\n|---|---|---|---|")
     print(f"| {clock.loss:.2f} | {clock.epoch} | {clock.cpu:.0f} | {clock.wall - wall:.0f} |")
     print(

@@ -1,8 +1,8 @@
 """How do translators with and without recurrence compare, trained on the same sentences?
 
-python scripts/train.py --model bahdanau --run runs/bahdanau --epochs 8
-python scripts/train.py --model luong --run runs/luong --epochs 8
-python scripts/train.py --run runs/transformer --epochs 8
+python scripts/train.py --model bahdanau --run runs/bahdanau
+python scripts/train.py --model luong --run runs/luong
+python scripts/train.py --run runs/transformer
 python benchmarks/translators.py runs/bahdanau runs/luong runs/transformer
 """
 

@@ -118,7 +118,7 @@ class RunConfig:
                 raise ValueError(
                     f"`{name}` must be one of {values}. Received: {getattr(self, name)!r}"
                 )
-        if self.d_model % self.h:
+        if self.model == "transformer" and self.d_model % self.h:
             raise ValueError(
                 "`d_model` must be divisible by the number of heads. "
                 f"Received: d_model={self.d_model}, h={self.h}"

@@ -6,6 +6,7 @@ import argparse
 def make_parser():
     parser = argparse.ArgumentParser(prog="demo.py", description=__doc__)
     parser.add_argument("run", help="folder of the run")
+    parser.add_argument("--weights", default="best", help="best, average, epoch-0012, …")
     parser.add_argument("--beam", type=int, default=4, help="hypotheses kept (default: 4)")
     parser.add_argument("--n-best", type=int, help="shown (default: 4, or all that are kept)")
     parser.add_argument(
@@ -37,7 +38,7 @@ def serve_run(arguments):
     from keras_transformer.demo import serve  # takes seconds: tell first
     from keras_transformer.inference.translate import Translate
 
-    translate = Translate.from_run(arguments.run)
+    translate = Translate.from_run(arguments.run, arguments.weights)
     n_best = min(4, arguments.beam) if arguments.n_best is None else arguments.n_best
     options = {"name": arguments.run, "beam_size": arguments.beam, "n_best": n_best}
     serve(translate, arguments.host, arguments.port, **options)

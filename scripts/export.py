@@ -9,6 +9,7 @@ KINDS = {"saved_model": "saved_model/1", "ctranslate2": "ctranslate2"}
 def make_parser():
     parser = argparse.ArgumentParser(prog="export.py", description=__doc__)
     parser.add_argument("run", help="folder of the run")
+    parser.add_argument("--weights", default="best", help="best, average, epoch-0012, …")
     parser.add_argument(
         "--to", choices=KINDS, required=True, help="what reads it (of a run with BPE: ctranslate2)"
     )
@@ -24,7 +25,7 @@ def make_parser():
 def export(arguments, folder):
     from keras_transformer.inference.translate import Translate
 
-    translate = Translate.from_run(arguments.run)
+    translate = Translate.from_run(arguments.run, arguments.weights)
     if arguments.to == "saved_model":
         from keras_transformer.export.saved_model import export_saved_model
 

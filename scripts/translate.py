@@ -7,6 +7,7 @@ import sys
 def make_parser():
     parser = argparse.ArgumentParser(prog="translate.py", description=__doc__)
     parser.add_argument("run", help="folder of the run")
+    parser.add_argument("--weights", default="best", help="best, average, epoch-0012, …")
     parser.add_argument("sentences", nargs="*", help="sentences (default: standard input)")
     parser.add_argument("--file", help="a text file, one sentence a line")
     parser.add_argument("--beam", type=int, default=1, help="hypotheses kept (default: 1, greedy)")
@@ -42,7 +43,7 @@ def translate_all(arguments):
     from keras_transformer.inference.translate import Translate
     from keras_transformer.plotting import plot_attention
 
-    translate = Translate.from_run(arguments.run)
+    translate = Translate.from_run(arguments.run, arguments.weights)
     options = {"beam_size": arguments.beam, "n_best": arguments.n_best}
     options["return_attention"] = bool(arguments.attention)
     lines, window = arguments.sentences or read_lines(arguments.file, "Sentence: "), 4096

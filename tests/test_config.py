@@ -122,6 +122,10 @@ def test_takes_each_dtype(dtype):
     assert RunConfig(dtype=dtype).dtype == dtype
 
 
+def test_only_transformers_have_heads():
+    assert RunConfig(model="luong", d_model=150).d_model == 150
+
+
 IMPOSSIBLE = [
     ("d_model", 255),
     ("h", 3),

@@ -7,6 +7,7 @@ import re
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
+from keras_transformer.checks import check_rate
 from keras_transformer.files import replacing
 from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 
@@ -249,9 +250,13 @@ class SubwordTokenizer(Tokenizer):
         Returns:
             A `SubwordTokenizer`.
 
+        Raises:
+            ValueError: if `rate` is not in [0, 1).
+
         References:
             "BPE-Dropout: Simple and Effective Subword Regularization" (Provilkov et al., 2020).
         """
+        check_rate(rate=rate)
         tokenizer = tokenizers.Tokenizer.from_str(self.to_json())
         tokenizer.model.dropout = rate
         return type(self)(tokenizer)

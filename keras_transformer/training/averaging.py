@@ -44,15 +44,23 @@ def average_weights(files, path):
     """
     if not files:
         raise ValueError("There are no weights to average. Received: no files")
-    with replacing(path) as beside:
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(_open(file)) for file in files]
+        beside = stack.enter_context(replacing(path))
         beside.write_bytes(files[0].read_bytes())
-        with h5py.File(beside, "r+") as result, contextlib.ExitStack() as stack:
-            opened = [stack.enter_context(h5py.File(file, "r")) for file in files]
+        with h5py.File(beside, "r+") as result:
             for name in _datasets(result):
                 if any(name not in x or x[name].shape != result[name].shape for x in opened):
                     raise ValueError(f"The files must be of one model. Received: {name} differs")
                 if np.issubdtype(result[name].dtype, np.floating):
                     result[name][...] = np.mean([x[name][()] for x in opened], axis=0)
+
+
+def _open(file):
+    try:
+        return h5py.File(file, "r")
+    except OSError as error:
+        raise OSError(f"{file} cannot be read: {error}") from None
 
 
 def _datasets(file):

@@ -67,7 +67,8 @@ class TrainingStep:
         finally:
             for group, new in zip(self._variables(), values, strict=True):
                 for variable, value in zip(group, new, strict=True):
-                    variable.assign(value.addressable_data(0))
+                    if not value.is_deleted():  # as they are after a step that failed
+                        variable.assign(value.addressable_data(0))
 
     def evaluate(self, batches):
         """Yields the totals (see `loss_and_totals`) of each batch, without dropout."""

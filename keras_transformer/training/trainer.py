@@ -116,6 +116,7 @@ class Trainer:
 
         Raises:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
+            ValueError: if the checkpoint in the folder is of another run.
             OSError: if something cannot be saved; what was saved before is kept.
         """
         state = self._restore()
@@ -139,6 +140,11 @@ class Trainer:
             raise ValueError(
                 f"The counters of {self.run.checkpoints} are of another version: {error}"
             ) from None
+        if state.history and ("validation_bleu" in state.history[0]) != (self.bleu is not None):
+            raise ValueError(
+                "A run is scored in all of its epochs or in none: go on with it as it was begun, "
+                f"or begin another one. Received: bleu={self.bleu}, of {self.run.path}"
+            )
         if state.history and self.chief:
             self.run.write_history(state.history)
         return state
@@ -221,7 +227,7 @@ class Trainer:
         loss, accuracy = row["validation_loss"], row["validation_accuracy"]
         bleu = f", BLEU {row['validation_bleu']:.2f}" if self.bleu else ""
         print(f"validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({better})", flush=True)
-        if self.writer:
+        if self.writer is not None:
             for name, value in row.items():
                 self.writer.add_scalar(name, value, row["epoch"])
             self.writer.flush()

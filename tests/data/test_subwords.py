@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from layer_contract import check_rates_are_refused
 
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import SubwordTokenizer, Tokenizer, WordTokenizer
@@ -124,3 +125,4 @@ def test_dropout_takes_words_apart_differently_and_loses_nothing(tokenizer):
     assert all(len(ids) >= len(tokenizer.encode(sentence)) for ids in found)
     assert tokenizer.encode(sentence) == tokenizer.encode(sentence)
     assert varied.with_dropout(0.0).encode(sentence) == tokenizer.encode(sentence)
+    check_rates_are_refused(tokenizer.with_dropout)

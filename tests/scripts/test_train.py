@@ -245,6 +245,10 @@ def test_a_streamed_run_with_all_that_there_is(folder):
     flags = ["--weights", "average", "--beam", "2", "--tokenize", "none"]
     scores = run_script("evaluate.py", "runs/all", *flags, folder=folder)
     assert "tok:none" in scores and "15 test sentences" in scores
+    flags = ["one two", "--weights"]
+    missing = run_script("translate.py", "runs/all", *flags, "epoch-9", folder=folder, expected=2)
+    assert "it has no weights/epoch-9.weights.h5" in missing
+    run_script("translate.py", "runs/all", *flags, "average", folder=folder)
     go_on = ["--run", "runs/all", "--resume", "--epochs", "3"]
     [[batches, *others]] = run.read_batches()
     run.write_batches([[batches + 1, *others]])  # is it used?

@@ -128,6 +128,32 @@ def test_what_goes_wrong_in_reading_is_raised_as_it_is():
         next(trained)
 
 
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="TensorFlow updates in place")
+def test_what_goes_wrong_in_an_update_is_raised_as_it_is(monkeypatch):
+    """What went in has been given away by then, and nothing has come out."""
+    import jax
+
+    from keras_transformer.training import jax_step
+
+    def fail(target, logits, label_smoothing=0.0, of=jax_step.loss_and_totals):
+        loss, totals = of(target, logits, label_smoothing)
+        totals = jax.lax.stop_gradient(totals)
+        return loss, jax.pure_callback(remember, totals, totals)
+
+    def remember(totals):
+        seen.append(totals)
+        if len(seen) == 3:
+            raise MemoryError("there is no room")
+        return totals
+
+    seen, dataset = [], make_dataset()
+    model = make_model(dataset)
+    monkeypatch.setattr(jax_step, "loss_and_totals", fail)
+    step = backend_module().TrainingStep(model, make_optimizer(model))
+    with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="no room"):
+        list(step.train(dataset.batches(dataset.train, 16)))
+
+
 def test_there_are_no_more_traces_than_shapes():
     traced = []
 

@@ -1,5 +1,6 @@
 """What the loop promises: the same history twice, and a run that cannot be lost."""
 
+import json
 import os
 import signal
 import subprocess
@@ -141,13 +142,18 @@ make_trainer(dataset, sys.argv[1]).train(stop, validation, EPOCHS)
 """
 
 
-@pytest.mark.slow
-def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
+def in_another_process(program, folder):
+    """The command and the environment that run a program of these tests."""
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, os.path.dirname(here)])
     environment = {**os.environ, "KERAS_BACKEND": keras.backend.backend(), "PYTHONPATH": path}
-    command = [sys.executable, "-c", KILLED, str(tmp_path)]
-    killed = subprocess.run(command, env=environment, capture_output=True, text=True)
+    return {"args": [sys.executable, "-c", program, str(folder)], "env": environment}
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
+    process = in_another_process(KILLED, tmp_path)
+    killed = subprocess.run(**process, capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert len(RunFolder(tmp_path).read_history()) == 2
     resumed = make_trainer(dataset, tmp_path)
@@ -155,31 +161,45 @@ def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
     assert_same_run(resumed, history, whole)
 
 
-RUN = KILLED.replace("stop, validation", "batches, validation").replace(
-    "stop = At(batches, 2, 5, lambda: os.kill(os.getpid(), signal.SIGKILL))\n", ""
-)
+MANY_EPOCHS = 60
+SAVING_ALL_THE_TIME = """
+import sys
+from test_trainer import make_batches, make_dataset, make_trainer, backend_module, MANY_EPOCHS
+from keras_transformer.training import trainer
+trainer.SAVED_EVERY, trainer._FETCHED_AT_ONCE = 0.0, 3
+backend_module().make_deterministic()
+dataset = make_dataset()
+run = make_trainer(dataset, sys.argv[1], patience=MANY_EPOCHS)
+run.train(*make_batches(dataset), MANY_EPOCHS)
+"""
 
 
 @pytest.mark.slow
-def test_a_run_killed_ten_times_at_random_moments_ends_as_if_never_stopped(
-    dataset, whole, tmp_path
-):
-    here = os.path.dirname(__file__)
-    path = os.pathsep.join([here, os.path.dirname(here)])
-    environment = {**os.environ, "KERAS_BACKEND": keras.backend.backend(), "PYTHONPATH": path}
-    command = [sys.executable, "-u", "-c", RUN, str(tmp_path)]
-    moments = np.random.default_rng(0).uniform(0, 3, 10)
-    killed = 0
-    for moment in moments:
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
-            process.stdout.readline()  # "Epoch …": it has begun
+def test_a_run_killed_ten_times_at_random_moments_ends_as_if_never_stopped(dataset, tmp_path):
+    """Three batches, a checkpoint, three batches, …: it is in any of them that it is killed."""
+    folder = tmp_path / "killed"
+
+    def saved():
+        return max((path.name for path in folder.glob("checkpoints/[0-9]*")), default="")
+
+    places = []
+    for moment in np.random.default_rng(0).uniform(0, 2, 10):
+        before = saved()
+        with subprocess.Popen(**in_another_process(SAVING_ALL_THE_TIME, folder)) as process:
+            while saved() == before and process.poll() is None:
+                time.sleep(0.01)
             time.sleep(moment)
             process.kill()
-        killed += process.returncode == -signal.SIGKILL
-    assert killed  # later ones may find it at its end
-    resumed = make_trainer(dataset, tmp_path)
-    history, _ = resumed.train(*make_batches(dataset), EPOCHS)
-    assert_same_run(resumed, history, whole)
+        assert process.returncode == -signal.SIGKILL
+        assert saved() > before
+        counters = json.loads((folder / "checkpoints" / saved() / "counters.json").read_text())
+        places.append((counters["epoch"], counters["batch"]))
+    assert places == sorted(set(places)) and any(batch for _, batch in places), places
+    runs = []
+    for path in (tmp_path / "whole", folder):
+        trainer = make_trainer(dataset, path, patience=MANY_EPOCHS)
+        runs.append((trainer, trainer.train(*make_batches(dataset), MANY_EPOCHS)[0]))
+    assert_same_run(*runs[1], runs[0])
 
 
 def test_more_epochs_go_on_from_the_last_not_from_the_best(dataset, whole, tmp_path):

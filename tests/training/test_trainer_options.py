@@ -165,3 +165,54 @@ def test_each_model_has_a_learning_rate_that_suits_it(model, scale):
         schedule = make_optimizer(config, "float32").get_config()["learning_rate"]["config"]
         assert (schedule["d_model"], schedule["warmup_steps"]) == (64, 100)
         assert schedule["scale"] == (given or scale)
+
+
+class Writer(list):
+    """Notes what is logged, as the writers of TensorBoard do in their files."""
+
+    def add_scalar(self, name, value, epoch):
+        self.append((name, value, epoch))
+
+    def flush(self):
+        self.append("flush")
+
+
+def make_scored_trainer(dataset, folder, scores, **options):
+    trainer = make_trainer(dataset, folder)
+    scores = iter(scores)
+    bleu = {"monitor": "bleu", "bleu": lambda: next(scores)}
+    return Trainer(trainer.model, trainer.optimizer, folder, **{**bleu, **options})
+
+
+def test_the_best_weights_and_the_end_go_by_bleu_if_so_wanted(dataset, tmp_path):
+    """The second epoch is the best by BLEU; by the loss, which falls, the last one would be."""
+    options = {"patience": 2, "keep_weights": 10}
+    trainer = make_scored_trainer(dataset, tmp_path, [1.0, 3.0, 2.0, 3.0, 4.0], **options)
+    history, _ = trainer.train(*make_batches(dataset), 9)
+    assert [row["validation_bleu"] for row in history] == [1.0, 3.0, 2.0, 3.0]
+    assert history[-1]["validation_loss"] < history[1]["validation_loss"]
+    best = [ops.convert_to_numpy(weight) for weight in trainer.model.weights]
+    trainer.model.load_weights(trainer.run.weights_file("epoch-0002"))
+    for a, b in zip(trainer.model.weights, best, strict=True):
+        np.testing.assert_array_equal(ops.convert_to_numpy(a), b)
+
+
+@pytest.mark.parametrize("scored_first", (True, False))
+def test_a_run_is_scored_in_all_epochs_or_in_none(scored_first, dataset, tmp_path):
+    batches = make_batches(dataset)
+    unscored = {"monitor": "loss", "bleu": None}
+    first, other = ({}, unscored) if scored_first else (unscored, {})
+    make_scored_trainer(dataset, tmp_path, [1.0], **first).train(*batches, 1)
+    with pytest.raises(ValueError, match="as it was begun"):
+        make_scored_trainer(dataset, tmp_path, [1.0], **other).train(*batches, 2)
+
+
+def test_every_number_of_the_history_is_logged(dataset, tmp_path):
+    writer = Writer()
+    options = {"monitor": "loss", "writer": writer}
+    trainer = make_scored_trainer(dataset, tmp_path, [1.0, 2.0], **options)
+    history, _ = trainer.train(*make_batches(dataset), 2)
+    expected = []
+    for row in history:
+        expected += [*((name, value, row["epoch"]) for name, value in row.items()), "flush"]
+    assert writer == expected

@@ -12,9 +12,7 @@ def make_parser():
     parser.add_argument("--file", help="a text file, one sentence a line")
     parser.add_argument("--beam", type=int, default=1, help="hypotheses kept (default: 1, greedy)")
     parser.add_argument("--n-best", type=int, default=1, help="print so many, with their scores")
-    parser.add_argument(
-        "--attention", metavar="PICTURE", help="draw what it looks at, of a sentence"
-    )
+    parser.add_argument("--attention", metavar="PNG", help="draw what it looks at, of a sentence")
     return parser
 
 

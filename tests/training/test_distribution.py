@@ -22,7 +22,7 @@ from tiny import At, make_dataset, make_model
 from keras_transformer import Adam, RunFolder, Trainer
 from keras_transformer.backend import backend_module
 
-EPOCHS = 2  # after more, what rounding moves across the kink of a relu would count
+EPOCHS = 2  # more, or faster ones: what rounding moves across the kink of a relu would count
 LOSSES = ("loss", "accuracy", "validation_loss", "validation_accuracy")
 
 
@@ -38,7 +38,7 @@ def train(folder, epochs=EPOCHS, disturb=None):
     with backend.distribution() as scope:
         with scope():
             options = {"gradient_accumulation_steps": 3, "global_clipnorm": 0.2, "use_ema": True}
-            optimizer = Adam(1e-2, epsilon=1e-4, ema_momentum=0.9, **options)
+            optimizer = Adam(1e-3, epsilon=1e-4, ema_momentum=0.9, **options)
             trainer = Trainer(make_model(dataset), optimizer, folder)
         # Seven rows: two devices need a row of padding.
         batches = dataset.batches(dataset.train, 7, seed=3, multiple=3)

@@ -1,8 +1,12 @@
 # Each target does everything on a fresh machine: it makes .venv, installs, and runs.
 PYTHON ?= python3
 BIN = .venv/bin
-# What the backend matters to; the rest computes nothing. On JAX the models' tests take minutes.
-JAX_TESTS = tests/test_masks.py tests/layers tests/training tests/inference tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
+# The tests that need no further installation.
+LOCAL = not parity and not browser
+QUICK = $(LOCAL) and not slow and not exhaustive
+# Where the tests lie that are marked `every_backend`, and what runs on JAX in test-all.
+JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/layers tests/training tests/inference
+ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # What JAX has compiled serves the tests that follow, and the next run.
@@ -11,9 +15,9 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
 # Tests compile much and compute little.
-test-tensorflow test-jax test-slow-tensorflow test-slow-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
+test-tensorflow test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train test test-tensorflow test-jax test-slow test-slow-tensorflow test-slow-jax test-browser parity check format bench notebooks docs clean
+.PHONY: train test test-tensorflow test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants parity check format bench notebooks docs clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -22,26 +26,31 @@ test: .venv/installed ## the suite, on both backends at once
 	$(MAKE) --jobs 2 test-tensorflow test-jax
 
 test-tensorflow: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "not parity and not slow and not browser"
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "$(QUICK)"
 
-# A process each, for JAX keeps what it compiles, and there is a limit to how much a process can hold.
 test-jax: .venv/installed
-	for tests in $(JAX_TESTS); do \
-		KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "not parity and not slow and not browser" $$tests || exit 1; \
-	done
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)
 
-test-slow: .venv/installed ## what takes long: models that learn, exports, runs that are killed, the models on JAX
+test-all: .venv/installed ## every case of every test on both backends, half an hour; SLICE=3/19: one of nineteen parts
+	$(MAKE) --jobs 2 test-all-tensorflow test-all-jax
+
+test-all-tensorflow test-all-jax: test-all-%: .venv/installed
+	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL) and not slow" $(if $(SLICE),--slice $(SLICE)) $(ALL_TESTS_$*)
+
+test-slow: .venv/installed ## what takes long: models that learn, exports, runs that are killed
 	$(MAKE) --jobs 2 test-slow-tensorflow test-slow-jax
 
 test-slow-tensorflow: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m slow
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "slow and not exhaustive"
 
 test-slow-jax: .venv/installed
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m slow tests/training tests/inference tests/export tests/scripts tests/test_reading.py
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q tests/models
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "slow and not exhaustive" tests/training tests/inference tests/export tests/scripts
 
 test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver
 	$(BIN)/python -m pytest -q -m browser tests/browser
+
+mutants: .venv/installed ## does the suite notice? forty faults, each in a copy of the package; a quarter of an hour
+	$(BIN)/python tests/mutants/run.py $(ARGS)
 
 parity: .venv/parity ## the comparisons with PyTorch
 	$(BIN)/python -m pytest -q -m parity

@@ -1,4 +1,4 @@
-"""The law that every layer obeys, and the helpers of the tests that state more.
+"""The properties of every layer, and helpers for the tests of layers and models.
 
 A layer's tests begin with a subclass of `LayerContract` that names the layer and its inputs.
 """
@@ -8,11 +8,14 @@ import os
 import re
 import subprocess
 import sys
+from typing import NamedTuple
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
+
+from keras_transformer.testing import as_model, check_dtypes, check_gradients, check_save_and_load
 
 BAD_SIZES = (0, -1, 2.0, True, None)
 BAD_RATES = (1, 1.5, -0.1)
@@ -21,11 +24,22 @@ BLOCK_SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0
 BOTH_NORMS = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
 # One compiled step takes JAX less time than compiling each operation of it.
 EAGERLY = keras.config.backend() != "jax"
+# The same for stacks of layers, where pre-norm ends with a norm of its own.
+STACK_NORMS = pytest.mark.parametrize(
+    "norm_first",
+    (pytest.param(False, marks=pytest.mark.exhaustive), True),
+    ids=("post_norm", "pre_norm"),
+)
 HALF_POLICIES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
+# JAX compiles each policy for a second, and float16 has the smaller range.
+_POLICIES = (
+    pytest.param("mixed_bfloat16", marks=() if EAGERLY else pytest.mark.exhaustive),
+    "mixed_float16",
+)
 
 
 class LayerContract:
-    """What is true of every layer.
+    """Properties of every layer.
 
     Attributes:
         still: ends of the paths of the trainable weights whose gradient is zero by nature.
@@ -41,87 +55,75 @@ class LayerContract:
         """The arguments of `call` by name: two sentences of vectors, or of ids, and their masks."""
         raise NotImplementedError
 
-    def test_built_is_as_good_as_called(self):
-        built, called, inputs = self.make(), self.make(), self.inputs()
-        called(**inputs)
-        if called.weights:
-            assert not built.built
-            built.build(*_shapes(inputs))
-        assert _names_and_shapes(built) == _names_and_shapes(called)
-        built.set_weights(random_weights(called))
-        called.set_weights(built.get_weights())
-        np.testing.assert_allclose(output(built, inputs), output(called, inputs))
-        assert _names_and_shapes(built) == _names_and_shapes(called)
-        assert built.built
-        assert called.built
+    @pytest.fixture
+    def called(self):
+        """The layer after a call, with random weights, and a model of it: made once per class."""
+        cls = type(self)
+        if "_called" not in vars(cls):
+            layer, inputs = self.make(), self.inputs()
+            layer(**inputs)
+            layer.set_weights(random_weights(layer))
+            cls._called = _Called(layer, inputs, output(layer, inputs), *as_model(layer, inputs))
+        return cls._called
 
-    def test_weights_have_names_of_their_own(self):
-        layer = self.make()
-        layer(**self.inputs())
-        paths = [w.path for w in layer.weights]
+    def test_building_creates_the_weights_that_a_call_creates(self, called):
+        built = self.make()
+        if called.layer.weights:
+            assert not built.built
+            built.build(*_shapes(called.inputs))
+        names_and_shapes = _names_and_shapes(called.layer)
+        assert _names_and_shapes(built) == names_and_shapes
+        built.set_weights(called.layer.get_weights())
+        np.testing.assert_allclose(output(built, called.inputs), called.output)
+        assert _names_and_shapes(built) == names_and_shapes
+        assert built.built
+        assert called.layer.built
+
+    def test_paths_of_weights_are_unique(self, called):
+        paths = [w.path for w in called.layer.weights]
         assert len(set(paths)) == len(paths), paths
 
-    def test_all_agree_about_the_output(self):
-        layer, inputs = self.make(), self.inputs()
-        eager, symbolic = layer(**inputs), layer(**symbols(inputs))
-        assert tuple(layer.compute_output_shape(*_shapes(inputs))) == tuple(eager.shape)
-        open_shapes = [(None, *shape[1:]) for shape in _shapes(inputs)]
-        assert tuple(layer.compute_output_shape(*open_shapes)) == (None, *eager.shape[1:])
-        assert tuple(symbolic.shape) == (None, *eager.shape[1:])
-        assert dtype_of(symbolic) == dtype_of(eager) == "float32"
+    def test_shapes_and_dtypes_agree(self, called):
+        """Those that are computed, inferred and forecast by `compute_output_shape`."""
+        layer, shapes, shape = called.layer, _shapes(called.inputs), called.output.shape
+        symbolic = layer(**symbols(called.inputs))
+        assert tuple(layer.compute_output_shape(*shapes)) == shape
+        open_shapes = [(None, *shape[1:]) for shape in shapes]
+        assert tuple(layer.compute_output_shape(*open_shapes)) == (None, *shape[1:])
+        assert tuple(symbolic.shape) == (None, *shape[1:])
+        assert dtype_of(symbolic) == dtype_of(layer(**called.inputs)) == "float32"
 
-    def test_a_model_of_any_length_computes_the_same(self):
-        layer, inputs = self.make(), self.inputs()
-        expected = output(layer, inputs)
-        y = functional_model(layer, inputs).predict(list(inputs.values()), verbose=0)
-        np.testing.assert_allclose(y, expected, atol=1e-5)
+    def test_a_graph_of_any_length_computes_the_same(self, called):
+        y = called.model.predict(called.values, verbose=0)
+        np.testing.assert_allclose(y, called.output, atol=1e-5)
 
-    def test_made_again_from_its_config(self):
-        layer, inputs = (
-            self.make(name="another", trainable=False, dtype="mixed_bfloat16"),
-            self.inputs(),
-        )
+    def test_recreated_from_its_config(self):
+        layer = self.make(name="another", trainable=False, dtype="mixed_bfloat16")
         serialized = keras.saving.serialize_keras_object(layer)
         again = keras.saving.deserialize_keras_object(json.loads(json.dumps(serialized)))
         assert type(again) is type(layer)
         assert keras.saving.serialize_keras_object(again) == serialized
         assert type(layer).from_config(layer.get_config()).get_config() == layer.get_config()
         assert (again.name, again.trainable) == ("another", False)
-        expected = output(layer, inputs)
-        again(**inputs)
-        again.set_weights(layer.get_weights())
-        np.testing.assert_allclose(output(again, inputs), expected)
+        assert again.dtype_policy.name == "mixed_bfloat16"
 
-    def test_saved_here_and_loaded_elsewhere(self, tmp_path, other_process):
-        layer, inputs = self.make(), self.inputs()
-        model = functional_model(layer, inputs)
-        layer.set_weights(random_weights(layer))
-        check_saved(model, list(inputs.values()), tmp_path, other_process)
+    def test_saved_here_and_loaded_elsewhere(self, called, other_process):
+        check_save_and_load(called.model, called.values, load=other_process.load)
 
-    @pytest.mark.parametrize("policy", HALF_POLICIES)
+    @pytest.mark.parametrize("policy", _POLICIES)
     def test_half_precision_is_finite(self, policy):
-        layer = self.make(dtype=policy)
-        either = self.inputs(), _closed(self.inputs())
-        for inputs in either:
-            y = layer(**inputs)
-            assert dtype_of(y) == HALF_POLICIES[policy]
-            assert np.isfinite(numpy(y)).all()
-        # Closed masks are the harder case for gradients, and float16 the smaller range.
-        train_once(layer, either[policy == "mixed_float16"])
-        for inputs in either:
-            assert np.isfinite(output(layer, inputs)).all()
-        assert all(np.isfinite(numpy(w)).all() for w in layer.weights)
-        assert {w.dtype for w in layer.weights} <= {"float32"}
+        check_dtypes(lambda policy: self.make(dtype=policy), self.inputs(), [policy])
 
-    def test_one_step_changes_the_trainable_weights_only(self):
-        layer, inputs = self.make(), self.inputs()
-        layer(**inputs)
-        before = layer.get_weights()
-        train_once(layer, inputs)
-        for weight, old in zip(layer.weights, before, strict=True):
-            change = np.abs(numpy(weight) - old).max()
-            learns = weight.trainable and not weight.path.endswith(self.still)
-            assert (change > 1e-6) == learns, f"{weight.path} changed by {change}"
+    def test_one_step_changes_the_trainable_weights_only(self, called):
+        check_gradients(called.model, called.values, without=self.still)
+
+
+class _Called(NamedTuple):
+    layer: keras.Layer
+    inputs: dict
+    output: np.ndarray
+    model: keras.Model
+    values: list
 
 
 def check_sizes_are_refused(make, *names):
@@ -183,7 +185,7 @@ def check_saved(model, inputs, folder, other_process):
 
 
 class OtherProcess:
-    """A Python that knows nothing of this one and runs the models saved in folders."""
+    """A Python process that shares nothing with this one and applies saved models."""
 
     def __init__(self):
         environment = {**os.environ, "KERAS_BACKEND": keras.config.backend()}
@@ -195,8 +197,18 @@ class OtherProcess:
             env=environment,
         )
 
+    def load(self, path):
+        """Returns a function that applies the model saved at `path` in the other process."""
+
+        def apply(inputs):
+            np.savez(path.parent / "inputs.npz", *inputs)
+            self.run(path.parent)
+            return np.load(path.parent / "output.npy")
+
+        return apply
+
     def run(self, folder):
-        """Loads `model.keras`, and writes what it makes of `inputs.npz` to `output.npy`."""
+        """Loads `model.keras`, applies it to `inputs.npz`, and writes `output.npy`."""
         print(folder, file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         assert answer == "done\n", answer.replace("\\n", "\n")
@@ -220,35 +232,21 @@ for line in sys.stdin:
     try:
         model = keras.models.load_model(folder + "/model.keras")
         inputs = list(np.load(folder + "/inputs.npz").values())
-        np.save(folder + "/output.npy", keras.ops.convert_to_numpy(model(inputs)))
+        # JAX compiles one program sooner than each operation of it.
+        jax = keras.config.backend() == "jax"
+        y = model.predict_on_batch(inputs) if jax else model(inputs)
+        np.save(folder + "/output.npy", keras.ops.convert_to_numpy(y))
         print("done", flush=True)
     except Exception:
         print(repr(traceback.format_exc()), flush=True)
 """
 
 
-def functional_model(layer, inputs):
-    """A model of nothing but the layer, whose inputs are a list of any length."""
-    named = symbols(inputs, any_length=True)
-    return keras.Model(list(named.values()), layer(**named))
-
-
-def symbols(inputs, any_length=False):
-    """Symbolic inputs for arrays; with `any_length`, all axes but that of features are open."""
+def symbols(inputs):
+    """Symbolic inputs of the shapes of arrays."""
     return {
-        name: keras.Input(_open(x) if any_length else x.shape[1:], dtype=str(x.dtype), name=name)
-        for name, x in inputs.items()
+        name: keras.Input(x.shape[1:], dtype=str(x.dtype), name=name) for name, x in inputs.items()
     }
-
-
-def train_once(layer, inputs):
-    """One large step of gradient descent of the layer, and of a dense layer that reads it."""
-    part = functional_model(layer, inputs)
-    model = keras.Model(part.inputs, keras.layers.Dense(3, dtype="float32")(part.outputs[0]))
-    noise = normal(*model(list(inputs.values())).shape)
-    sgd = keras.optimizers.SGD(1.0)
-    model.compile(sgd, "mse", run_eagerly=EAGERLY, auto_scale_loss=False)
-    model.train_on_batch(list(inputs.values()), noise)
 
 
 def random_weights(layer):
@@ -283,20 +281,6 @@ def numpy(x):
 
 def dtype_of(x):
     return keras.backend.standardize_dtype(x.dtype)
-
-
-def _open(x):
-    ids_or_mask = x.dtype.kind in "bi"
-    return (None,) * (x.ndim - 1) if ids_or_mask else (*(None,) * (x.ndim - 2), x.shape[-1])
-
-
-def _closed(inputs):
-    """The inputs, where the first sentence may attend to nothing."""
-    first = np.array([True, False])
-    return {
-        name: x & ~first.reshape(-1, *(1,) * (x.ndim - 1)) if x.dtype == bool else x
-        for name, x in inputs.items()
-    }
 
 
 def _shapes(inputs):

@@ -6,6 +6,8 @@ from layer_contract import dtype_of
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.special_tokens import PADDING_ID
 
+pytestmark = pytest.mark.every_backend
+
 
 def array(mask):
     assert dtype_of(mask) == "bool"

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from quick import some_of
 
 from keras_transformer import WarmupSchedule, causal_mask, padding_mask, sinusoidal_encoding
 from keras_transformer.inference.translate import Hypothesis
@@ -129,7 +130,7 @@ def attention_texts(hypothesis, tmp_path):
         ((9, 1, 2, 1), (200, 500), (500, 1000)),
         ((20, 15, 2, 3), (3 * 15 * 25, 2 * 20 * 25), (2000, 2000)),  # room for each name
         ((2, 270, 1, 8), (8000, 200), (9000, 500)),  # where Matplotlib would have failed
-        ((300, 2, 2, 1), (200, 8000), (500, 9000)),
+        pytest.param((300, 2, 2, 1), (200, 8000), (500, 9000), marks=pytest.mark.exhaustive),
     ],
     ids=str,
 )
@@ -205,7 +206,7 @@ VITS = {
 
 
 @pytest.mark.parametrize("plot", (plot_patch_filters, plot_position_similarity))
-@pytest.mark.parametrize("options", VITS.values(), ids=VITS)
+@pytest.mark.parametrize("options", some_of(VITS, quick=("colour", "one patch")))
 def test_draws_what_a_vision_transformer_has_learned(tmp_path, plot, options):
     plot(make_vit(**options), tmp_path / "picture.png")
     picture = (tmp_path / "picture.png").read_bytes()
@@ -282,7 +283,7 @@ def overlapping(labels):
     return [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
-@pytest.mark.parametrize("number", (6, 12, 20))
+@pytest.mark.parametrize("number", (6, pytest.param(12, marks=pytest.mark.exhaustive), 20))
 @pytest.mark.parametrize("name", ("weights", "alignments", "masks", "similarities"))
 def test_no_two_names_overlap(name, number):
     """Six to twenty tokens, German words of twenty letters among them."""

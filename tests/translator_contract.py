@@ -1,7 +1,7 @@
-"""The laws that every translator obeys, called at once or step by step.
+"""Properties that every translator has, called at once or step by step.
 
 A translator's tests begin with subclasses of `TranslatorContract` and `LearningContract`, each
-marked with `pytest.mark.parametrize("variant", …)`: keyword arguments of the model.
+marked with `variants(…)`: keyword arguments of the model by name.
 """
 
 import keras
@@ -18,6 +18,7 @@ from layer_contract import (
     numpy,
     random_weights,
 )
+from quick import some_of
 
 from keras_transformer.backend import backend_module
 from keras_transformer.training.losses import MaskedCrossEntropy, masked_cross_entropy
@@ -34,6 +35,11 @@ GAPS = (
 )
 
 
+def variants(arguments, quick):
+    """Parametrizes a contract with `some_of` the arguments, a dictionary by name."""
+    return pytest.mark.parametrize("variant", some_of(arguments, quick), scope="class")
+
+
 class _Translators:
     """Makes the translators of a contract.
 
@@ -46,72 +52,47 @@ class _Translators:
 
     still = ()
 
-    def make(self, **kwargs):
-        model = self.model_class(**{**self.sizes, **kwargs})
+    @classmethod
+    def make(cls, **kwargs):
+        model = cls.model_class(**{**cls.sizes, **kwargs})
         model.build(((None, None), (None, None)))
         return model
 
-    def with_random_weights(self, **kwargs):
+    @classmethod
+    def with_random_weights(cls, **kwargs):
         """A model that is as far from its initial state as a trained one."""
-        model = self.make(**kwargs)
+        model = cls.make(**kwargs)
         model.set_weights([weights / 2 for weights in random_weights(model)])
         return model
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def model(cls, variant):
+        """A model with random weights for all tests that do not change it."""
+        return cls.with_random_weights(**variant)
+
 
 class TranslatorContract(_Translators):
-    """What a translator computes."""
+    """Properties of every variant of a translator."""
 
-    def test_logits_are_scores_of_all_target_words_at_each_position(self, variant):
-        model = self.make(**variant)
+    def test_call_gives_a_logit_for_each_target_word_at_each_position(self, variant, model):
         logits = model((SOURCE, TARGET_INPUT))
         assert logits.shape == (2, 5, 13)
         assert dtype_of(logits) == "float32"
         assert model.compute_output_shape((SOURCE.shape, TARGET_INPUT.shape)) == (2, 5, 13)
-
-    def test_built_is_as_good_as_called(self, variant):
-        built, called = self.make(**variant), self.model_class(**{**self.sizes, **variant})
-        called((SOURCE, TARGET_INPUT))
-        shapes = [[(w.path, tuple(w.shape)) for w in model.weights] for model in (built, called)]
-        assert [shape for _, shape in shapes[0]] == [shape for _, shape in shapes[1]]
-        assert len({path for path, _ in shapes[0]}) == len(shapes[0])
-        built.set_weights(random_weights(built))
-        called.set_weights(built.get_weights())
-        np.testing.assert_allclose(logits_of(built), logits_of(called), atol=1e-6)
-
-    def test_a_graph_of_any_length_computes_the_same(self, variant):
-        model = self.with_random_weights(**variant)
-        for t in (3, 5):
-            y = model.predict((SOURCE, TARGET_INPUT[:, :t]), verbose=0)
-            np.testing.assert_allclose(y, logits_of(model)[:, :t], atol=1e-4)
-
-    def test_call_is_decode_of_encode(self, variant):
-        model = self.with_random_weights(**variant)
         encoder_output = model.encode(SOURCE)
         assert encoder_output.shape == (2, 6, 8)
-        logits = model.decode(TARGET_INPUT, encoder_output, SOURCE)
-        np.testing.assert_allclose(numpy(logits), logits_of(model), atol=1e-5)
+        decoded = model.decode(TARGET_INPUT, encoder_output, SOURCE)
+        np.testing.assert_allclose(numpy(decoded), numpy(logits), atol=1e-5)
 
-    def test_the_future_cannot_change_the_past(self, variant):
-        model, target_input = self.with_random_weights(**variant), np.tile(TARGET_INPUT[:1], (2, 1))
-        for t in (1, 3):
-            check_future_is_unseen(lambda x: model((SOURCE, x)), target_input, t)
-
-    def test_padding_changes_no_logits_loss_and_metric(self, variant):
-        model = self.with_random_weights(**variant)
-        logits, words = logits_of(model), TARGET != 0
-        for source, target in ((3, 0), (0, 4), (3, 4)):
-            pads = [((0, 0), (0, source)), ((0, 0), (0, target))]
-            longer = logits_of(model, np.pad(SOURCE, pads[0]), np.pad(TARGET_INPUT, pads[1]))
-            np.testing.assert_allclose(longer[:, :5][words], logits[words], atol=1e-4)
-            for totals in (masked_cross_entropy, masked_accuracy):
-                expected = [float(x) for x in totals(TARGET, logits)]
-                found = [float(x) for x in totals(np.pad(TARGET, pads[1]), longer)]
-                assert found == pytest.approx(expected, rel=1e-5)
-
-    def test_a_sentence_alone_has_the_logits_that_it_has_in_a_batch(self, variant):
-        model = self.with_random_weights(**variant)
-        alone = logits_of(model, SOURCE[1:, :4], TARGET_INPUT[1:, :3])
-        np.testing.assert_allclose(alone[0], logits_of(model)[1, :3], atol=1e-4)
+    def test_built_is_as_good_as_called(self, variant, model):
+        called = self.model_class(**{**self.sizes, **variant})
+        called((SOURCE, TARGET_INPUT))
+        shapes = [[(w.path, tuple(w.shape)) for w in x.weights] for x in (model, called)]
+        assert [shape for _, shape in shapes[0]] == [shape for _, shape in shapes[1]]
+        assert len({path for path, _ in shapes[0]}) == len(shapes[0])
+        called.set_weights(model.get_weights())
+        np.testing.assert_allclose(logits_of(called), logits_of(model), atol=1e-6)
 
     def test_made_again_from_its_config(self, variant):
         model = self.make(**variant, name="another", dtype="mixed_bfloat16")
@@ -122,25 +103,11 @@ class TranslatorContract(_Translators):
         again.set_weights(model.get_weights())
         np.testing.assert_allclose(logits_of(again), logits_of(model), atol=1e-6)
 
-    def test_saved_here_and_loaded_elsewhere(self, variant, tmp_path, other_process):
-        model = self.with_random_weights(**variant)
+    def test_saved_here_and_loaded_elsewhere(self, variant, model, tmp_path, other_process):
         check_saved(model, [SOURCE, TARGET_INPUT], tmp_path, other_process)
 
-    def test_step_after_step_gives_the_logits_of_call(self, variant):
-        model = self.with_random_weights(**variant)
+    def test_step_after_step_gives_the_logits_of_call(self, variant, model):
         np.testing.assert_allclose(steps_of(model, *GAPS), logits_of(model, *GAPS), atol=1e-5)
-
-    def test_the_cache_keeps_its_shapes_and_has_a_row_for_each_sentence(self, variant):
-        model = self.with_random_weights(**variant)
-        cache, memory = model.start(SOURCE, 7, copies=2)
-        given = [numpy(x) for x in keras.tree.flatten((cache, memory))]
-        _, new = model.step(np.repeat(TARGET_INPUT[:, 0], 2), 0, cache, memory)
-        keras.tree.assert_same_structure(new, cache)
-        for x, old in zip(keras.tree.flatten(new), keras.tree.flatten(cache), strict=True):
-            assert (tuple(x.shape), dtype_of(x)) == (tuple(old.shape), dtype_of(old))
-        for x, old in zip(keras.tree.flatten((cache, memory)), given, strict=True):
-            np.testing.assert_array_equal(numpy(x), old)
-        assert {x.shape[0] for x in keras.tree.flatten(cache)} == {4}
 
     def test_one_step_changes_every_weight(self, variant):
         model = self.make(**variant)
@@ -155,19 +122,6 @@ class TranslatorContract(_Translators):
             learns = weight.trainable and not weight.path.endswith(self.still)
             assert (change > 3e-7) == learns, f"{weight.path} changed by {change}"
 
-
-class LearningContract(_Translators):
-    """What is true of a translator however its parts are put together: few variants will do."""
-
-    def test_every_logit_depends_on_every_source_word(self, variant):
-        model, source = self.with_random_weights(**variant), np.tile(SOURCE[:1], (2, 1))
-        y = logits_of(model, source)
-        for s in range(6):
-            changed = source.copy()
-            changed[:, s] = 3
-            change = np.abs(logits_of(model, changed) - y).max(axis=-1)
-            assert (change[TARGET_INPUT != 0] > 1e-5).all()
-
     def test_an_untrained_model_costs_about_ln_v_per_word(self, variant):
         """Logits of variance σ² cost ln V + σ²/2: σ² is nearly nothing, or 1 if tied."""
         sizes = {"enc_vocab_size": 2000, "dec_vocab_size": 2000, **self.larger}
@@ -177,56 +131,90 @@ class LearningContract(_Translators):
         expected = np.log(2000) + (0.5 if variant.get("tie_output") else 0)
         assert float(loss / words) == pytest.approx(expected, abs=0.15)
 
-    def test_weights_alone_make_another_model_the_same(self, variant, tmp_path):
-        model, other = self.with_random_weights(**variant), self.make(**variant)
+
+class LearningContract(_Translators):
+    """Properties that do not depend on the variant: one will do."""
+
+    def test_a_graph_of_any_length_computes_the_same(self, variant, model):
+        for t in (3, 5):
+            y = model.predict((SOURCE, TARGET_INPUT[:, :t]), verbose=0)
+            np.testing.assert_allclose(y, logits_of(model)[:, :t], atol=1e-4)
+
+    def test_the_future_cannot_change_the_past(self, variant, model):
+        target_input = np.tile(TARGET_INPUT[:1], (2, 1))
+        for t in (1, 3):
+            check_future_is_unseen(lambda x: model((SOURCE, x)), target_input, t)
+
+    def test_padding_changes_no_logits_loss_and_metric(self, variant, model):
+        logits, words = logits_of(model), TARGET != 0
+        for source, target in ((3, 0), (0, 4), (3, 4)):
+            pads = [((0, 0), (0, source)), ((0, 0), (0, target))]
+            longer = logits_of(model, np.pad(SOURCE, pads[0]), np.pad(TARGET_INPUT, pads[1]))
+            np.testing.assert_allclose(longer[:, :5][words], logits[words], atol=1e-4)
+            for totals in (masked_cross_entropy, masked_accuracy):
+                expected = [float(x) for x in totals(TARGET, logits)]
+                found = [float(x) for x in totals(np.pad(TARGET, pads[1]), longer)]
+                assert found == pytest.approx(expected, rel=1e-5)
+
+    def test_a_sentence_alone_has_the_logits_that_it_has_in_a_batch(self, variant, model):
+        alone = logits_of(model, SOURCE[1:, :4], TARGET_INPUT[1:, :3])
+        np.testing.assert_allclose(alone[0], logits_of(model)[1, :3], atol=1e-4)
+
+    def test_the_cache_keeps_its_shapes_and_has_a_row_for_each_sentence(self, variant, model):
+        cache, memory = model.start(SOURCE, 7, copies=2)
+        given = [numpy(x) for x in keras.tree.flatten((cache, memory))]
+        _, new = model.step(np.repeat(TARGET_INPUT[:, 0], 2), 0, cache, memory)
+        keras.tree.assert_same_structure(new, cache)
+        for x, old in zip(keras.tree.flatten(new), keras.tree.flatten(cache), strict=True):
+            assert (tuple(x.shape), dtype_of(x)) == (tuple(old.shape), dtype_of(old))
+        for x, old in zip(keras.tree.flatten((cache, memory)), given, strict=True):
+            np.testing.assert_array_equal(numpy(x), old)
+        assert {x.shape[0] for x in keras.tree.flatten(cache)} == {4}
+
+    def test_every_logit_depends_on_every_source_word(self, variant, model):
+        source = np.tile(SOURCE[:1], (2, 1))
+        y = logits_of(model, source)
+        for s in range(6):
+            changed = source.copy()
+            changed[:, s] = 3
+            change = np.abs(logits_of(model, changed) - y).max(axis=-1)
+            assert (change[TARGET_INPUT != 0] > 1e-5).all()
+
+    def test_weights_alone_make_another_model_the_same(self, variant, model, tmp_path):
+        other = self.make(**variant)
         assert np.abs(logits_of(other) - logits_of(model)).max() > 0.1
         model.save_weights(tmp_path / "a.weights.h5")
         other.load_weights(tmp_path / "a.weights.h5")
         np.testing.assert_allclose(logits_of(other), logits_of(model), atol=1e-6)
 
-    def test_copies_are_rows_next_to_each_other(self, variant):
-        """Each sentence is continued in three ways."""
-        model = self.with_random_weights(**variant)
-        targets = np.random.default_rng(0).integers(3, 13, (6, 5)).astype("int32")
-        found = steps_of(model, SOURCE, targets, copies=3)
+    def test_forty_steps_of_copies_with_room_to_spare(self, variant, model):
+        """Each sentence is continued in three ways, which are rows next to each other."""
+        targets = np.random.default_rng(0).integers(3, 13, (6, 40)).astype("int32")
+        targets[1, [7, 20, 38, 39]] = 0
+        found = steps_of(model, SOURCE, targets, more_room=4, copies=3)
         for i in range(3):
             expected = logits_of(model, SOURCE, targets[i::3])
             np.testing.assert_allclose(found[i::3], expected, atol=1e-5)
 
-    def test_more_room_than_needed_changes_nothing(self, variant):
-        model = self.with_random_weights(**variant)
-        found = steps_of(model, *GAPS, more_room=4)
-        np.testing.assert_allclose(found, logits_of(model, *GAPS), atol=1e-5)
-
-    def test_forty_steps(self, variant):
-        model = self.with_random_weights(**variant)
-        targets = np.random.default_rng(1).integers(3, 13, (2, 40)).astype("int32")
-        targets[1, [7, 20, 38, 39]] = 0
-        found = steps_of(model, SOURCE, targets)
-        np.testing.assert_allclose(found, logits_of(model, SOURCE, targets), atol=1e-5)
-
-    @pytest.mark.parametrize("policy", HALF_POLICIES)
-    def test_half_precision_is_finite_also_of_sentences_of_nothing_but_padding(
+    @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
+    def test_half_precision_is_close_and_finite_also_of_sentences_of_only_padding(
         self, variant, policy
     ):
-        model = self.make(**variant, dtype=policy)
-        source, target_input, target = SOURCE.copy(), TARGET_INPUT.copy(), TARGET.copy()
-        source[0], target_input[1], target[1] = 0, 0, 0
-        logits = model((source, target_input))
-        assert dtype_of(logits) == HALF_POLICIES[policy]
-        assert np.isfinite(numpy(logits)).all()
-        assert np.isfinite(steps_of(model, source, target_input)).all()
-        model.compile("sgd", MaskedCrossEntropy(), auto_scale_loss=False, run_eagerly=EAGERLY)
-        assert np.isfinite(model.train_on_batch((source, target_input), target)).all()
-        assert all(np.isfinite(numpy(w)).all() for w in model.weights)
-        assert {w.dtype for w in model.weights} == {"float32"}
-
-    @pytest.mark.parametrize("policy", HALF_POLICIES)
-    def test_half_precision_is_close_to_single(self, variant, policy):
         model, half = self.make(**variant), self.make(**variant, dtype=policy)
         half.set_weights(model.get_weights())
+        steps = compiled_steps(half)
         np.testing.assert_allclose(logits_of(half), logits_of(model), atol=0.1)
-        np.testing.assert_allclose(steps_of(half, *GAPS), logits_of(model, *GAPS), atol=0.1)
+        np.testing.assert_allclose(steps(*GAPS), logits_of(model, *GAPS), atol=0.1)
+        source, target_input, target = SOURCE.copy(), TARGET_INPUT.copy(), TARGET.copy()
+        source[0], target_input[1], target[1] = 0, 0, 0
+        logits = half((source, target_input))
+        assert dtype_of(logits) == HALF_POLICIES[policy]
+        assert np.isfinite(numpy(logits)).all()
+        assert np.isfinite(steps(source, target_input)).all()
+        half.compile("sgd", MaskedCrossEntropy(), auto_scale_loss=False, run_eagerly=EAGERLY)
+        assert np.isfinite(half.train_on_batch((source, target_input), target)).all()
+        assert all(np.isfinite(numpy(w)).all() for w in half.weights)
+        assert {w.dtype for w in half.weights} == {"float32"}
 
     def test_drops_out_in_training_only(self, variant):
         check_dropout(self.make(**{**variant, "rate": 0.5}), (SOURCE, TARGET_INPUT))
@@ -277,9 +265,14 @@ class StepAfterStep(keras.Model):
         return ops.while_loop(lambda position, *_: position < length, go_on, first)[-1]
 
 
-def steps_of(model, source=SOURCE, target_input=TARGET_INPUT, more_room=0, copies=1):
-    """The logits of step after step, (B, T, V), float32."""
+def compiled_steps(model, more_room=0, copies=1):
+    """Function from source and target input to the logits of step after step, (B, T, V)."""
     jit_compile = keras.config.backend() == "jax"
     steps = StepAfterStep(model, more_room, copies)
     infer = backend_module().compile_inference(steps, jit_compile=jit_compile)
-    return infer({"source": source, "target_input": target_input})
+    return lambda source, target_input: infer({"source": source, "target_input": target_input})
+
+
+def steps_of(model, source=SOURCE, target_input=TARGET_INPUT, more_room=0, copies=1):
+    """The logits of step after step, (B, T, V), float32."""
+    return compiled_steps(model, more_room, copies)(source, target_input)

@@ -13,6 +13,8 @@ from keras_transformer.inference.rules import Rules, make_plan
 from keras_transformer.inference.search import greedy_search, sample
 from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
 
+pytestmark = pytest.mark.every_backend
+
 
 class Language:
     """Sentences in which the logits of the next word depend on all the words before.

@@ -52,7 +52,7 @@ def test_it_tells_text_tokens_and_score(translate, dataset):
     [
         ({}, 0),
         ({"temperature": 2.0, "n_best": 3}, 0),
-        ({"beam_size": 4, "n_best": 4}, 0.6),
+        pytest.param({"beam_size": 4, "n_best": 4}, 0.6, marks=pytest.mark.exhaustive),
         ({"beam_size": 4, "n_best": 3, "length_penalty": 2}, 2),
     ],
     ids=["greedy", "sampling", "beam", "penalty"],
@@ -107,7 +107,13 @@ def test_samples_of_a_sentence_differ_and_the_best_comes_first(translate):
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("options", [{"temperature": 1e-4}, {"temperature": 9, "top_k": 1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"temperature": 1e-4}, marks=pytest.mark.exhaustive),
+        {"temperature": 9, "top_k": 1},
+    ],
+)
 def test_drawing_from_what_is_best_only_is_the_greedy_search(translate, options):
     assert translate(FOUR, **options) == translate(FOUR)
 
@@ -131,7 +137,7 @@ def test_a_translation_has_at_least_so_many_words(translate):
     assert max(len(x.split()) for x in translate(FOUR)) < 7
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 def test_a_translation_that_can_have_no_more_words_is_shorter(translate, beam_size):
     """The language has five words; each may be said once, and eight are asked for."""
     options = {"no_repeat_ngram_size": 1, "min_length_ratio": 2.0, "beam_size": beam_size}
@@ -140,7 +146,7 @@ def test_a_translation_that_can_have_no_more_words_is_shorter(translate, beam_si
         assert len(hypothesis.tokens) == 6 and hypothesis.tokens[-1] == "[END]"
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.exhaustive)])
 def test_no_sequence_of_words_occurs_twice(endless, size):
     def repeats(text):
         words = text.split()
@@ -235,5 +241,6 @@ def test_a_stream_reads_some_at_a_time(translate, window):
         next(translate.stream(["one"], window=window))
 
 
+@pytest.mark.exhaustive
 def test_a_model_that_knows_nothing_translates_too(dataset):
     assert len(make_translate(make_model(dataset))(FOUR)) == 4

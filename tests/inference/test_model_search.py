@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 from layer_contract import numpy, random_weights
+from quick import some_of
 
 from keras_transformer.backend import backend_module
 from keras_transformer.inference.model_search import ModelSearch
@@ -11,6 +12,8 @@ from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import make_plan
 from keras_transformer.models import TransformerModel
 from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
+
+pytestmark = pytest.mark.every_backend
 
 JAX = keras.config.backend() == "jax"
 SIZES = {
@@ -180,21 +183,23 @@ class TestBoth:
         np.testing.assert_array_equal(found["tokens"], expected)
         np.testing.assert_allclose(found["scores"], among["scores"][rows], rtol=1e-4)
 
-    @pytest.mark.skipif(JAX, reason="JAX compiles with XLA in any case")
-    def test_xla_finds_the_same(self, model, name, request):
-        options = {"greedy_search": SearchOptions(), "beam_search": BEAM}[name]
-        expected = request.getfixturevalue(name)(make_request())
-        search = compile_search(
-            model, options, jit_compile=True, with_scores=True, with_attention=True
-        )
-        for found, wanted in zip(
-            *(keras.tree.flatten(x) for x in (search(make_request()), expected)), strict=True
-        ):
-            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+@pytest.mark.skipif(JAX, reason="JAX compiles with XLA in any case")
+@pytest.mark.parametrize("name", some_of(("greedy_search", "beam_search"), quick=("beam_search",)))
+def test_xla_finds_the_same(model, name, request):
+    options = {"greedy_search": SearchOptions(), "beam_search": BEAM}[name]
+    expected = request.getfixturevalue(name)(make_request())
+    search = compile_search(model, options, jit_compile=True, with_scores=True, with_attention=True)
+    for found, wanted in zip(
+        *(keras.tree.flatten(x) for x in (search(make_request()), expected)), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.skipif(JAX, reason="JAX traces each shape")
-@pytest.mark.parametrize("options", (SearchOptions(), BEAM), ids=("greedy", "beam"))
+@pytest.mark.parametrize(
+    "options", some_of({"greedy": SearchOptions(), "beam": BEAM}, quick=("beam",))
+)
 def test_one_trace_does_for_all_shapes(model, options, monkeypatch):
     traces, encode = [], model.encode
     monkeypatch.setattr(

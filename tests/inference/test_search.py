@@ -11,6 +11,8 @@ from keras_transformer.inference.rules import Rules, make_plan
 from keras_transformer.inference.search import Found, greedy_search, sample
 from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 
+pytestmark = pytest.mark.every_backend
+
 LETTERS = {letter: i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz", start=4)}
 VOCAB_SIZE = 4 + len(LETTERS)
 ALMOST_ONE = np.float32(1 - 2**-24)

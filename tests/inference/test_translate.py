@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+from quick import some_of
 from translating import make_translate, translate_plainly, write_run
 
 from keras_transformer import Translate
@@ -19,6 +20,7 @@ SHORT = SENTENCES[:4]  # of one bucket
 PREFIXES = ["zwei eins", "drei", "sieben acht", "fünf", ""]
 
 
+@pytest.mark.every_backend
 def test_it_is_greedy_search_over_the_model(model, dataset, sources, translate):
     assert len(set(translate(sources))) > 5
     assert translate(sources) == translate_plainly(model, dataset, sources)
@@ -40,7 +42,7 @@ def check_same(all_found, all_expected):
         assert [x.score for x in found] == pytest.approx([x.score for x in expected], abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_of(list(KINDS), quick=("greedy", "beam", "rules")))
 def test_neighbours_and_their_order_change_nothing(translate, kind):
     options = KINDS[kind]
     prefixes = PREFIXES if kind in ("beam", "rules") else [""] * 5
@@ -143,6 +145,7 @@ def test_a_translation_begins_with_its_prefix(translate, dataset, options):
     assert [x.text for x in found[4]] == [x.text for x in free]
 
 
+@pytest.mark.every_backend
 def test_after_the_prefix_it_goes_on_greedily(translate, model, dataset):
     prefixes = ["", "eins", "drei", "fünf fünf", "zwei"]
     sentences = [*SHORT, "two five"]

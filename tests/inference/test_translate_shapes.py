@@ -42,6 +42,7 @@ def test_a_shape_is_compiled_once(counted):
     assert len(shapes) == 1
 
 
+@pytest.mark.every_backend
 def test_any_lengths_are_few_shapes(counted):
     model, shapes = counted
     translate = make_translate(model, batch_tokens=48)
@@ -79,6 +80,7 @@ def test_what_is_no_part_of_the_graph_compiles_nothing(counted):
     assert len(shapes) == 1
 
 
+@pytest.mark.exhaustive
 @only_tensorflow
 def test_xla_finds_the_same(counted):
     sentences = [source for source, _ in trained()[0].test]
@@ -100,6 +102,7 @@ def test_with_xla_any_numbers_of_sentences_are_few_shapes(counted):
     assert shapes == [(1, 4), (4, 4)]
 
 
+@pytest.mark.every_backend
 @pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow need not compile")
 def test_jax_cannot_but_compile():
     with pytest.raises(ValueError, match="JAX always compiles"):

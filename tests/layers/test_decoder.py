@@ -1,11 +1,12 @@
 import numpy as np
+import pytest
 from layer_contract import (
     BLOCK_SIZES,
     BOTH_NORMS,
+    STACK_NORMS,
     LayerContract,
     causal,
     check_dropout,
-    check_future_is_unseen,
     check_rates_are_refused,
     check_sizes_are_refused,
     normal,
@@ -14,11 +15,12 @@ from layer_contract import (
 )
 
 from keras_transformer.layers import Decoder
+from keras_transformer.testing import check_no_future_leak
 
 SIZES = {**BLOCK_SIZES, "n": 2}
 
 
-class TestPostNorm(LayerContract):
+class Contract(LayerContract):
     still = ("key_projection/bias",)
 
     def inputs(self):
@@ -29,11 +31,14 @@ class TestPostNorm(LayerContract):
             "cross_attention_mask": padding(7, 3),
         }
 
+
+@pytest.mark.exhaustive  # see the contract of one layer
+class TestPostNorm(Contract):
     def make(self, **kwargs):
         return Decoder(**SIZES, **kwargs)
 
 
-class TestPreNorm(TestPostNorm):
+class TestPreNorm(Contract):
     def make(self, **kwargs):
         return Decoder(**SIZES, activation="gelu", norm_first=True, **kwargs)
 
@@ -79,7 +84,7 @@ def test_its_activation_is_that_of_its_layers():
     assert np.abs(numpy(gelu(x, z)) - numpy(relu(x, z))).max() > 1e-3
 
 
-@BOTH_NORMS
+@STACK_NORMS
 def test_padding_of_the_source_changes_nothing(norm_first):
     decoder, x, z = Decoder(**SIZES, norm_first=norm_first), normal(2, 5, 8), normal(2, 4, 8)
     more = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
@@ -87,14 +92,14 @@ def test_padding_of_the_source_changes_nothing(norm_first):
     np.testing.assert_allclose(numpy(longer), numpy(y), atol=1e-5)
 
 
-@BOTH_NORMS
+@STACK_NORMS
 def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
     decoder, mask = Decoder(**SIZES, norm_first=norm_first), causal(2, 5)
     z = normal(2, 7, 8, seed=1)
-    check_future_is_unseen(lambda x: decoder(x, z, self_attention_mask=mask), normal(2, 5, 8))
+    check_no_future_leak(lambda x: decoder(x, z, self_attention_mask=mask), normal(2, 5, 8))
 
 
-@BOTH_NORMS
+@STACK_NORMS
 def test_drops_out_in_training_only(norm_first):
     decoder = Decoder(**{**SIZES, "rate": 0.5}, norm_first=norm_first)
     check_dropout(decoder, normal(2, 5, 8), normal(2, 7, 8))

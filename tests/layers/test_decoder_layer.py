@@ -6,7 +6,6 @@ from layer_contract import (
     LayerContract,
     causal,
     check_dropout,
-    check_future_is_unseen,
     check_rates_are_refused,
     check_sizes_are_refused,
     normal,
@@ -15,9 +14,10 @@ from layer_contract import (
 )
 
 from keras_transformer.layers import DecoderLayer
+from keras_transformer.testing import check_no_future_leak
 
 
-class TestPostNorm(LayerContract):
+class Contract(LayerContract):
     still = ("key_projection/bias",)  # adds the same to all scores of a row
 
     def inputs(self):
@@ -28,11 +28,15 @@ class TestPostNorm(LayerContract):
             "cross_attention_mask": padding(7, 3),
         }
 
+
+@pytest.mark.every_backend
+class TestPostNorm(Contract):
     def make(self, **kwargs):
         return DecoderLayer(**BLOCK_SIZES, **kwargs)
 
 
-class TestPreNorm(TestPostNorm):
+@pytest.mark.exhaustive  # see the contract of the stack of such layers
+class TestPreNorm(Contract):
     def make(self, **kwargs):
         return DecoderLayer(**BLOCK_SIZES, activation="gelu", norm_first=True, **kwargs)
 
@@ -119,7 +123,7 @@ def test_padding_of_the_target_changes_nothing(norm_first):
 def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
     layer, mask = DecoderLayer(**BLOCK_SIZES, norm_first=norm_first), causal(2, 5)
     z = normal(2, 7, 8, seed=1)
-    check_future_is_unseen(lambda x: layer(x, z, self_attention_mask=mask), normal(2, 5, 8))
+    check_no_future_leak(lambda x: layer(x, z, self_attention_mask=mask), normal(2, 5, 8))
 
 
 @BOTH_NORMS

@@ -6,6 +6,7 @@ from layer_contract import LayerContract, normal, numpy
 from keras_transformer.layers import Dense
 
 
+@pytest.mark.every_backend
 class TestContract(LayerContract):
     def inputs(self):
         return {"inputs": normal(2, 5, 8)}
@@ -14,7 +15,15 @@ class TestContract(LayerContract):
         return Dense(3, "relu", **kwargs)
 
 
-@pytest.mark.parametrize("shape", ((4, 8), (4, 5, 8), (4, 5, 6, 8)), ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    (
+        (4, 8),
+        pytest.param((4, 5, 8), marks=pytest.mark.every_backend),
+        pytest.param((4, 5, 6, 8), marks=pytest.mark.exhaustive),
+    ),
+    ids=str,
+)
 def test_gives_and_learns_what_that_of_keras_does(shape):
     """One step of gradient descent moves what lies before it and its own weights alike."""
     x, factors = normal(*shape), normal(*shape[:-1], 3, seed=1)

@@ -5,6 +5,7 @@ from layer_contract import LayerContract, causal, normal, numpy, padding
 from keras_transformer.layers import DotProductAttention, record_attention
 
 
+@pytest.mark.every_backend
 class TestContract(LayerContract):
     def inputs(self):
         return {
@@ -76,6 +77,7 @@ def test_a_query_attends_to_open_keys_only():
     assert (weights[1, :, 3:] == 0).all()
 
 
+@pytest.mark.every_backend
 def test_a_query_that_may_attend_to_nothing_receives_zeros():
     q, k, v = normal(2, 5, 3), normal(2, 7, 3, seed=1), normal(2, 7, 4, seed=2)
     mask = np.ones((2, 5, 7), bool)
@@ -115,6 +117,7 @@ def test_leading_axes_are_sentences_of_their_own():
         np.testing.assert_allclose(y[b, n], numpy(alone)[0], atol=1e-6)
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("policy", ("mixed_bfloat16", "mixed_float16"))
 def test_the_softmax_of_half_precision_runs_in_float32(policy):
     """Weights of 1/300 each sum to 1 in float32, and to something else in bfloat16."""
@@ -125,6 +128,7 @@ def test_the_softmax_of_half_precision_runs_in_float32(policy):
     np.testing.assert_allclose(numpy(weights[attention]), 1 / 300, rtol=1e-6)
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("open_to", (1, 0))
 def test_closed_keys_of_float16_may_be_as_large_as_they_are(open_to):
     """Their score, 300·300·8, is infinite in float16."""

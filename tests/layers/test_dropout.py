@@ -15,6 +15,7 @@ from layer_contract import (
 from keras_transformer.layers import Dropout
 
 
+@pytest.mark.every_backend
 class TestContract(LayerContract):
     def inputs(self):
         return {"inputs": normal(2, 5, 8)}
@@ -44,6 +45,7 @@ def test_drops_its_share_and_keeps_the_mean(rate, width):
     np.testing.assert_allclose(y[y != 0], 1 / (1 - rate), rtol=0.01)
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("width", (400, 401))
 @pytest.mark.parametrize("policy", HALF_POLICIES)
 def test_the_share_is_exact_in_half_precision(policy, width):
@@ -69,6 +71,7 @@ def test_no_two_inputs_share_their_fate(rate):
     assert np.abs(correlation).max() < 1 / 256 + 5 / np.sqrt(200_000)
 
 
+@pytest.mark.every_backend
 def test_no_two_inputs_foretell_a_third():
     """Of inputs of which each is dropped or kept with the same chance, any three are, too."""
     signs = 1 - 2 * (dropped(0.5, 200_000, 8) == 0)
@@ -76,6 +79,7 @@ def test_no_two_inputs_foretell_a_third():
         assert abs(np.mean(np.prod(three, axis=0))) < 5 / np.sqrt(200_000)
 
 
+@pytest.mark.every_backend
 def test_the_gradient_flows_through_what_is_kept():
     layer = Dropout(0.5, seed=0)
     x = keras.Input((8,))

@@ -10,11 +10,11 @@ from layer_contract import (
     causal,
     dtype_of,
     normal,
-    numpy,
     random_weights,
 )
 
 from keras_transformer.layers import Encoder, EncoderLayer, MultiHeadAttention
+from keras_transformer.testing import check_cache
 
 SIZES = {**BLOCK_SIZES, "rate": 0.5}  # no step drops anything
 MAKERS = {
@@ -25,6 +25,7 @@ EITHER = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 X = normal(2, 5, 8)
 # The second text has padding at its end and inside.
 WORDS = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 1, 0]], "bool")
+MASK = causal(2, 5) & WORDS[:, None]
 
 
 def with_random_weights(layer, *shapes):
@@ -33,30 +34,29 @@ def with_random_weights(layer, *shapes):
     return layer
 
 
-def steps(layer, room):
-    """What `step` returns at each position, one after the other."""
-    cache, outputs = layer.start(2, room), []
-    for position in range(5):
-        seen = np.pad(WORDS[:, : position + 1], ((0, 0), (0, room - position - 1)))
-        y, cache = layer.step(X[:, position : position + 1], position, cache, seen[:, None])
-        outputs.append(numpy(y))
-    return np.concatenate(outputs, axis=1)
+def check_steps(layer, full, room):
+    """`step` computes at each position what `full` computes for all."""
+
+    def step(x, cache, t):
+        seen = np.pad(WORDS[:, : t + 1], ((0, 0), (0, room - t - 1)))
+        return layer.step(x, t, cache, seen[:, None])
+
+    check_cache(full, step, layer.start(2, room), X)
 
 
 @EITHER
 @BOTH_NORMS
-@pytest.mark.parametrize("room", (5, 8))
+@pytest.mark.parametrize("room", (pytest.param(5, marks=pytest.mark.exhaustive), 8))
 def test_step_after_step_computes_what_call_does_with_a_causal_mask(make, norm_first, room):
     layer = with_random_weights(make(norm_first=norm_first), X.shape)
-    expected = numpy(layer(X, attention_mask=causal(2, 5) & WORDS[:, None]))
-    np.testing.assert_allclose(steps(layer, room), expected, atol=1e-5)
+    check_steps(layer, lambda x: layer(x, attention_mask=MASK), room)
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("room", (5, 8))
 def test_the_attention_alone_does_so_too(room):
     attention = with_random_weights(MultiHeadAttention(2, 3, 5, 8), X.shape, X.shape, X.shape)
-    expected = numpy(attention(X, X, X, attention_mask=causal(2, 5) & WORDS[:, None]))
-    np.testing.assert_allclose(steps(attention, room), expected, atol=1e-5)
+    check_steps(attention, lambda x: attention(x, x, x, attention_mask=MASK), room)
 
 
 @EITHER

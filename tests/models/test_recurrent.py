@@ -7,6 +7,7 @@ from translator_contract import (
     VOCABULARIES,
     LearningContract,
     TranslatorContract,
+    variants,
 )
 
 from keras_transformer.layers import record_attention
@@ -22,7 +23,6 @@ VARIANTS = {
     "monotonic": {"attention": "luong", "score": "concat", "window": 2},
     "predictive": {"attention": "luong", "window": 2, "alignment": "predictive"},
 }
-LEARNING = {name: VARIANTS[name] for name in ("bahdanau", "luong")}
 ALL = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 
 
@@ -32,18 +32,18 @@ class _Recurrent:
     larger = LARGER
 
 
-@ALL
+@variants(VARIANTS, quick=("bahdanau", "luong_lstm", "monotonic", "predictive"))
 class TestRecurrentTranslator(_Recurrent, TranslatorContract):
     pass
 
 
-@pytest.mark.parametrize("variant", LEARNING.values(), ids=LEARNING)
+@variants(VARIANTS, quick=("luong",))
 class TestLearning(_Recurrent, LearningContract):
     pass
 
 
-make = TestRecurrentTranslator().make
-with_random_weights = TestRecurrentTranslator().with_random_weights
+make = TestRecurrentTranslator.make
+with_random_weights = TestRecurrentTranslator.with_random_weights
 
 
 class TestAttention:

@@ -10,6 +10,7 @@ from translator_contract import (
     LearningContract,
     TranslatorContract,
     logits_of,
+    variants,
 )
 
 from keras_transformer.models import TransformerModel
@@ -37,7 +38,6 @@ VARIANTS = {
     "shared": {"enc_vocab_size": 13, "share_embeddings": True},
     "tied_and_shared": {"enc_vocab_size": 13, "share_embeddings": True, "tie_output": True},
 }
-LEARNING = {name: VARIANTS[name] for name in ("pre_norm", "tied")}
 
 
 class _Transformer:
@@ -47,18 +47,18 @@ class _Transformer:
     still = ("key_projection/bias",)  # the same for all scores of a row
 
 
-@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+@variants(VARIANTS, quick=("post_norm", "pre_norm", "tied_with_bias", "tied_and_shared"))
 class TestTransformer(_Transformer, TranslatorContract):
     pass
 
 
-@pytest.mark.parametrize("variant", LEARNING.values(), ids=LEARNING)
+@variants(VARIANTS, quick=("pre_norm",))
 class TestLearning(_Transformer, LearningContract):
     pass
 
 
-make = TestTransformer().make
-with_random_weights = TestTransformer().with_random_weights
+make = TestTransformer.make
+with_random_weights = TestTransformer.with_random_weights
 
 
 def test_any_length_is_allowed():

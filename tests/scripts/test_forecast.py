@@ -39,6 +39,7 @@ def test_fibonacci_numbers_are_made_and_foretold(tmp_path):
     assert len(re.findall(r" MSE [\d.e-]+, RMSE 0\.\d+\n", output)) == 2
 
 
+@pytest.mark.slow
 def test_a_column_is_foretold_by_other_sizes(tmp_path):
     lines = ["t,x,y", *(f"{t},{t % 5},{t % 3}" for t in range(99))]
     (tmp_path / "file.csv").write_text("\n".join(lines))

@@ -69,6 +69,7 @@ def test_reads_two_parallel_files(prepare, tmp_path):
     assert read_pairs(tmp_path / "out.tsv") == [("hi", "hallo"), ("go on", "mach weiter")]
 
 
+@pytest.mark.exhaustive
 def test_makes_the_published_set(prepare, tmp_path):
     source, published = shared("deu.txt"), shared("english-german-both.pkl")
     assert prepare(source, "out.pkl").returncode == 0

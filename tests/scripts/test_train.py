@@ -65,6 +65,7 @@ def test_the_run_is_a_folder_of_harmless_files(folder, output):
     assert len(RunFolder(run).read_history()) == 2
 
 
+@pytest.mark.exhaustive
 def test_translate_takes_arguments_the_standard_input_and_files(folder, output):
     given = run_script("translate.py", "runs/numbers", "one two", "five", folder=folder)
     assert len(given.splitlines()) == 2
@@ -195,6 +196,7 @@ def test_a_folder_that_is_no_run_is_a_clear_error(folder, script):
     assert "empty is not a finished run: it has no " in error
 
 
+@pytest.mark.exhaustive
 def test_each_line_of_a_file_has_its_translation(folder, output):
     lines = ["\ufeffone", "two\u2028three", "", "four\x0cfive"]
     (folder / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

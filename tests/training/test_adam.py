@@ -8,6 +8,8 @@ from layer_contract import normal
 
 from keras_transformer import Adam, WarmupSchedule
 
+pytestmark = pytest.mark.every_backend
+
 OPTIONS = {
     "as in a run": {"learning_rate": WarmupSchedule(8, 2), "beta_2": 0.98, "epsilon": 1e-9},
     "clipped": {"global_clipnorm": 0.1},

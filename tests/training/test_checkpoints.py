@@ -72,6 +72,7 @@ def assert_restores(checkpoints, value, counters=COUNTERS):
 # There and back
 
 
+@pytest.mark.every_backend
 def test_restores_all_variables_bit_for_bit(saved):
     other = make(saved.folder)
     assert any("seed" in variable.path for variable in other.variables)
@@ -186,6 +187,7 @@ def run(code, folder, backend):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_disk_that_gets_full_keeps_the_last_one(saved):
     pytest.importorskip("resource", reason="needs POSIX limits of file size")
     done = run(SAVE_ON_A_DISK_THAT_GETS_FULL, saved.folder, keras.config.backend())
@@ -193,6 +195,7 @@ def test_a_disk_that_gets_full_keeps_the_last_one(saved):
     assert (done.returncode, done.stdout) == (0, "['000001']\n" * 2), done.stderr
 
 
+@pytest.mark.every_backend
 def test_reads_what_the_other_backend_wrote(saved):
     other = {"tensorflow": "jax", "jax": "tensorflow"}.get(keras.config.backend(), "jax")
     done = run(SAVE, saved.folder, other)

@@ -5,6 +5,8 @@ from layer_contract import check_refused, dtype_of, normal, numpy
 
 from keras_transformer.training.losses import MaskedCrossEntropy, masked_cross_entropy
 
+pytestmark = pytest.mark.every_backend
+
 TARGET = np.array([[4, 2, 0], [1, 0, 0]], "int32")  # three words
 LOGITS = normal(2, 3, 5)
 

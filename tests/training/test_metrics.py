@@ -11,6 +11,8 @@ from keras_transformer.training.metrics import (
     masked_accuracy,
 )
 
+pytestmark = pytest.mark.every_backend
+
 TARGET = np.array([[4, 2, 3, 0], [1, 3, 0, 0]], "int32")  # five words
 GUESS = np.array([[4, 1, 3, 0], [1, 4, 0, 2]])  # three of them, and a zero for padding
 

@@ -20,6 +20,8 @@ from keras_transformer import (
 )
 from keras_transformer.backend import backend_module
 
+pytestmark = pytest.mark.every_backend
+
 EPOCHS = 2
 BACKENDS = ("tensorflow", "jax")
 

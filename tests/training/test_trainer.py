@@ -59,6 +59,7 @@ def numpy(variable):
     return ops.convert_to_numpy(variable)
 
 
+@pytest.mark.slow
 def test_it_learns_to_translate(dataset, tmp_path):
     trainer = make_trainer(dataset, tmp_path, rate=0.0)
     history, _ = trainer.train(*make_batches(dataset), 30)
@@ -71,12 +72,14 @@ def test_it_learns_to_translate(dataset, tmp_path):
     assert translate("two") in WORDS.values()
 
 
+@pytest.mark.every_backend
 def test_the_same_seed_gives_the_same_run(dataset, whole, tmp_path):
     trainer = make_trainer(dataset, tmp_path)
     history, _ = trainer.train(*make_batches(dataset), EPOCHS)
     assert_same_run(trainer, history, whole)
 
 
+@pytest.mark.exhaustive
 def test_another_seed_gives_another_run(dataset, whole, tmp_path):
     trainer = make_trainer(dataset, tmp_path)
     batches = dataset.batches(dataset.train, 16, seed=4)
@@ -84,6 +87,7 @@ def test_another_seed_gives_another_run(dataset, whole, tmp_path):
     assert losses(history)[0] != losses(whole[1])[0]
 
 
+@pytest.mark.every_backend
 def test_ctrl_c_saves_in_mid_epoch_and_the_run_goes_on_as_if_never_stopped(
     dataset, whole, tmp_path
 ):
@@ -202,6 +206,7 @@ def test_a_run_killed_ten_times_at_random_moments_ends_as_if_never_stopped(datas
     assert_same_run(*runs[1], runs[0])
 
 
+@pytest.mark.exhaustive
 def test_more_epochs_go_on_from_the_last_not_from_the_best(dataset, whole, tmp_path):
     batches = make_batches(dataset)
     make_trainer(dataset, tmp_path).train(*batches, 1)
@@ -210,6 +215,7 @@ def test_more_epochs_go_on_from_the_last_not_from_the_best(dataset, whole, tmp_p
     assert_same_run(resumed, history, whole)
 
 
+@pytest.mark.every_backend
 def test_the_folder_holds_the_history_and_the_best_weights(dataset, whole):
     trainer, history = whole
     assert losses(trainer.run.read_history()) == losses(history)

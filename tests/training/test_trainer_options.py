@@ -83,6 +83,7 @@ def whole(dataset, options, tmp_path_factory):
     return trainer, history
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("options", ["float16"], indirect=True)
 def test_float16_trains_and_finds_its_scale(whole):
     trainer, history = whole
@@ -197,7 +198,7 @@ def test_the_best_weights_and_the_end_go_by_bleu_if_so_wanted(dataset, tmp_path)
         np.testing.assert_array_equal(ops.convert_to_numpy(a), b)
 
 
-@pytest.mark.parametrize("scored_first", (True, False))
+@pytest.mark.parametrize("scored_first", (True, pytest.param(False, marks=pytest.mark.exhaustive)))
 def test_a_run_is_scored_in_all_epochs_or_in_none(scored_first, dataset, tmp_path):
     batches = make_batches(dataset)
     unscored = {"monitor": "loss", "bleu": None}

@@ -1,0 +1,140 @@
+"""Runs the tests against faulty copies of the package: each fault must make a test fail.
+
+Example:
+    python tests/mutants/run.py
+    python tests/mutants/run.py mask beam
+    python tests/mutants/run.py --tests FOLDER --clean
+"""
+
+import argparse
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from faults import FAULTS
+
+PACKAGE = "keras_transformer"
+MARKERS = "not parity and not slow and not browser"
+TIMEOUT = 300  # seconds for the tests of one fault
+ENVIRONMENT = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+# Tests start other processes. Each of them notes which copy of the package it has imported.
+WATCH = f"""
+import atexit, pathlib, sys
+def note():
+    file = getattr(sys.modules.get({PACKAGE!r}), "__file__", None)
+    if file:
+        with open(pathlib.Path(__file__).with_name("imported"), "a") as noted:
+            noted.write(file + "\\n")
+atexit.register(note)
+"""
+
+
+def definitions(folder):
+    """Yields the dotted name, file and first and last line of everything the package defines."""
+    for file in sorted((folder / PACKAGE).rglob("*.py")):
+        stack = [("", ast.parse(file.read_text(encoding="utf-8")))]
+        while stack:
+            prefix, parent = stack.pop()
+            for node in ast.iter_child_nodes(parent):
+                if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                    yield prefix + node.name, file, node.lineno, node.end_lineno
+                    if isinstance(node, ast.ClassDef):
+                        stack.append((f"{prefix}{node.name}.", node))
+
+
+def apply(fault, folder):
+    """Changes the copy of the package in a folder."""
+    places = [place for name, *place in definitions(folder) if name == fault.where]
+    if len(places) != 1:
+        raise RuntimeError(f"{len(places)} definitions of {fault.where}, expected 1.")
+    file, first, last = places[0]
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    source = "".join(lines[first - 1 : last])
+    if source.count(fault.before) != 1 or "\n" in fault.before + fault.after:
+        raise RuntimeError(
+            f"{fault.before!r} must be part of one line of {fault.where} and occur "
+            f"once. Received: {source.count(fault.before)} occurrences"
+        )
+    lines[first - 1 : last] = [source.replace(fault.before, fault.after)]
+    text = "".join(lines)
+    compile(text, str(file), "exec")  # any test would notice a syntax error
+    file.write_text(text, encoding="utf-8")
+
+
+def copy(checkout, folder):
+    """Copies the package, the tests and the scripts, and links the rest of the checkout.
+
+    All three look for other files relative to their own. A copy of the package alone would not
+    find the embedded data, and tests that set PYTHONPATH would import the package of the checkout.
+    """
+    ignored = shutil.ignore_patterns("__pycache__", "mutants")
+    for path in checkout.iterdir():
+        if path.name in (PACKAGE, "tests", "scripts"):
+            shutil.copytree(path, folder / path.name, ignore=ignored)
+        elif not path.name.startswith("."):
+            (folder / path.name).symlink_to(path)
+    (folder / "sitecustomize.py").write_text(WATCH, encoding="utf-8")
+
+
+def run(checkout, tests, fault=None, timeout=None):
+    """Runs test files on a copy of the package with a fault; returns the first failure, or None."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as name:
+        folder = Path(name).resolve()
+        copy(checkout, folder)
+        if fault is not None:
+            apply(fault, folder)
+        environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(folder)}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        done = subprocess.run(
+            [*command, "-m", MARKERS, *tests],
+            cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout,
+        )  # fmt: skip
+        noted = folder / "imported"
+        imported = set(noted.read_text().splitlines() if noted.exists() else ())
+        if imported != {str(folder / PACKAGE / "__init__.py")}:
+            raise SystemExit(f"The tests imported another package: {imported}\n{done.stdout}")
+    failure = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    broken = re.search(r"^E +(Import|ModuleNotFound|Name)Error", done.stdout, re.MULTILINE)
+    if done.returncode not in (0, 1) or (done.returncode and not failure) or broken:
+        raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return failure[1] if failure else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="parts of the names of faults; default: all")
+    parser.add_argument("--tests", type=Path, default=Path(__file__).parents[2], metavar="FOLDER",
+                        help="a checkout, whose package and tests are taken")  # fmt: skip
+    parser.add_argument("--clean", action="store_true", help="run the tests without a fault")
+    arguments = parser.parse_args()
+    checkout = arguments.tests.resolve()
+    faults = [x for x in FAULTS if not arguments.names or any(n in x.name for n in arguments.names)]
+    if arguments.clean:
+        failure = run(checkout, sorted({file for fault in faults for file in fault.tests}))
+        raise SystemExit(f"A test fails without a fault: {failure}" if failure else 0)
+    print("| fault | where | noticed by | seconds |\n|---|---|---|---|", flush=True)
+    noticed, begun = 0, time.monotonic()
+    for fault in faults:
+        start = time.monotonic()
+        try:
+            failure = run(checkout, fault.tests, fault, TIMEOUT)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"{fault.name}: {error}", file=sys.stderr, flush=True)
+            result = "ERROR"
+        else:
+            noticed += failure is not None
+            result = f"`{failure}`" if failure else "**not noticed**"
+        seconds = time.monotonic() - start
+        print(f"| {fault.name} | `{fault.where}` | {result} | {seconds:.0f} |", flush=True)
+    print(f"\n{noticed} of {len(faults)} faults noticed in {time.monotonic() - begun:.0f} s")
+    raise SystemExit(noticed < len(faults))
+
+
+if __name__ == "__main__":
+    main()

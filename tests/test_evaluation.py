@@ -47,6 +47,13 @@ def test_two_references_give_what_sacrebleu_gives():
     assert "nrefs:2" in scores.bleu_signature
 
 
+def test_text_that_is_tokenized_already_can_be_scored():
+    scores = score(TRANSLATIONS, one_each(REFERENCES), tokenize="none")
+    expected = BLEU(tokenize="none", force=True).corpus_score(TRANSLATIONS, [REFERENCES]).score
+    assert scores.bleu == expected != score(TRANSLATIONS, one_each(REFERENCES)).bleu
+    assert "tok:none" in scores.bleu_signature
+
+
 def test_any_of_the_references_counts_fully():
     references = one_each(REFERENCES)
     references[1] = ["Something else that is wrong.", TRANSLATIONS[1], "And more of it."]

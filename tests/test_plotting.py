@@ -229,7 +229,13 @@ def test_draws_a_picture_of_similarity_for_each_patch(tmp_path):
     assert "<!-- cosine similarity -->" in picture
 
 
-@pytest.mark.parametrize("plot", (plot_patch_filters, plot_position_similarity))
+@pytest.mark.parametrize(
+    "plot",
+    (
+        pytest.param(plot_patch_filters, marks=pytest.mark.exhaustive),
+        plot_position_similarity,
+    ),
+)
 def test_other_weights_are_another_picture(tmp_path, plot):
     pictures, model = [], make_vit()
     for layer_weights in (1, 1, 2):
@@ -283,7 +289,7 @@ def overlapping(labels):
     return [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
-@pytest.mark.parametrize("number", (6, pytest.param(12, marks=pytest.mark.exhaustive), 20))
+@pytest.mark.parametrize("number", some_of({"6": 6, "12": 12, "20": 20}, quick=("20",)))
 @pytest.mark.parametrize("name", ("weights", "alignments", "masks", "similarities"))
 def test_no_two_names_overlap(name, number):
     """Six to twenty tokens, German words of twenty letters among them."""

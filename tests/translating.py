@@ -22,16 +22,20 @@ ROWS, SOURCE_LENGTH, TARGET_LENGTH = 100, 6, 20
 
 @functools.cache
 def trained():
-    """The dataset and the model: an untrained one says the same of everything."""
+    """The dataset, the model and the files of its last three epochs, as names and bytes.
+
+    An untrained model says the same of everything.
+    """
     dataset = make_dataset()
     with tempfile.TemporaryDirectory() as folder:
-        trainer = make_trainer(dataset, folder, rate=0.0)
+        trainer = make_trainer(dataset, folder, rate=0.0, keep_weights=3)
         trainer.train(*make_batches(dataset), 8)
-    return dataset, trainer.model
+        last = [(file.name, file.read_bytes()) for file in trainer.run.epoch_weights()]
+    return dataset, trainer.model, last
 
 
 def make_translate(model=None, **options):
-    dataset, trained_model = trained()
+    dataset, trained_model, _ = trained()
     tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
     return Translate(model or trained_model, *tokenizers, **options)
 
@@ -44,10 +48,12 @@ def shared_translate():
 
 def write_run(folder):
     """What a training run of that model would have left."""
-    dataset, model = trained()
+    dataset, model, last = trained()
     run = RunFolder(folder)
     run.create(RunConfig(d_model=32, d_ff=64, n=1, h=2, max_length=8), dataset)
     run.write_weights(model)
+    for name, content in last:
+        (run.weights.parent / name).write_bytes(content)
 
 
 def ids_of(tokenizer, tokens):

@@ -108,6 +108,8 @@ def test_every_pair_occurs_once_in_every_epoch(make):
         assert sorted(orders[-1]) == list(range(50))
     assert orders[0] != orders[1] != orders[2]
     assert words(make(seed=1)) != orders[0]
+    # The blocks, of 13 pairs each, come in another order as well.
+    assert len({tuple(dict.fromkeys(word // 13 for word in order)) for order in orders}) > 1
 
 
 def test_goes_on_anywhere(make):

@@ -85,6 +85,7 @@ def test_a_beam_finds_nothing_less_probable_than_the_greedy_search(translate, so
     assert min(gains) > -1e-4 and max(gains) > 1e-3
 
 
+@pytest.mark.exhaustive
 def test_there_are_no_more_hypotheses_than_translations(translate, dataset):
     prefix = " ".join(["eins"] * 9)  # of the ten tokens that there may be
     (found,) = translate.hypotheses("one", prefix, beam_size=8, n_best=8)
@@ -100,6 +101,7 @@ def test_a_seed_draws_the_same_and_another_one_other_words(translate):
     assert drawn[0] == drawn[1] and len(set(map(tuple, drawn))) == 3
 
 
+@pytest.mark.exhaustive
 def test_samples_of_a_sentence_differ_and_the_best_comes_first(translate):
     for hypotheses in translate.hypotheses(FOUR, temperature=3.0, n_best=5):
         assert len({x.text for x in hypotheses}) > 1
@@ -137,7 +139,8 @@ def test_a_translation_has_at_least_so_many_words(translate):
     assert max(len(x.split()) for x in translate(FOUR)) < 7
 
 
-@pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_translation_that_can_have_no_more_words_is_shorter(translate, beam_size):
     """The language has five words; each may be said once, and eight are asked for."""
     options = {"no_repeat_ngram_size": 1, "min_length_ratio": 2.0, "beam_size": beam_size}
@@ -146,7 +149,8 @@ def test_a_translation_that_can_have_no_more_words_is_shorter(translate, beam_si
         assert len(hypothesis.tokens) == 6 and hypothesis.tokens[-1] == "[END]"
 
 
-@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("size", [2, 3])
 def test_no_sequence_of_words_occurs_twice(endless, size):
     def repeats(text):
         words = text.split()
@@ -187,6 +191,7 @@ def test_the_attention_is_that_of_the_model(endless, dataset):
         assert (np.triu(hypothesis.attention["causal"], 1) == 0).all()
 
 
+@pytest.mark.exhaustive
 def test_looking_changes_no_translation(endless):
     options = {"beam_size": 4, "n_best": 3, "max_length_ratio": 0.5}
     looked = endless.hypotheses(FOUR, return_attention=True, **options)

@@ -20,7 +20,6 @@ SHORT = SENTENCES[:4]  # of one bucket
 PREFIXES = ["zwei eins", "drei", "sieben acht", "fünf", ""]
 
 
-@pytest.mark.every_backend
 def test_it_is_greedy_search_over_the_model(model, dataset, sources, translate):
     assert len(set(translate(sources))) > 5
     assert translate(sources) == translate_plainly(model, dataset, sources)
@@ -145,7 +144,6 @@ def test_a_translation_begins_with_its_prefix(translate, dataset, options):
     assert [x.text for x in found[4]] == [x.text for x in free]
 
 
-@pytest.mark.every_backend
 def test_after_the_prefix_it_goes_on_greedily(translate, model, dataset):
     prefixes = ["", "eins", "drei", "fünf fünf", "zwei"]
     sentences = [*SHORT, "two five"]

@@ -93,6 +93,7 @@ def test_xla_finds_the_same(counted):
             assert [x.score for x in found] == pytest.approx(scores, abs=1e-4)
 
 
+@pytest.mark.exhaustive
 @only_tensorflow
 def test_with_xla_any_numbers_of_sentences_are_few_shapes(counted):
     model, shapes = counted

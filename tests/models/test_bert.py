@@ -12,6 +12,7 @@ from layer_contract import (
     numpy,
     random_weights,
 )
+from quick import some_of
 
 from keras_transformer.models import Bert
 
@@ -31,7 +32,7 @@ VARIANTS = {
     "pre_norm": {"norm_first": True},
     "distilled": {"num_segments": None, "pooler": None},
 }
-ALL = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+ALL = pytest.mark.parametrize("variant", some_of(VARIANTS, quick=("bert", "distilled")))
 IDS = np.array([[2, 5, 6, 3, 7, 3], [2, 9, 3, 10, 3, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 
@@ -149,7 +150,7 @@ class TestSaving:
         np.testing.assert_allclose(numpy(again.pool(again(IDS))), y, atol=1e-6)
 
 
-@pytest.mark.parametrize("policy", HALF_POLICIES)
+@pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
 @ALL
 def test_half_precision_is_finite_and_close_also_of_nothing_but_padding(variant, policy):
     model, half = make(**variant), make(**variant, dtype=policy)

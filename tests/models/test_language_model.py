@@ -12,6 +12,7 @@ from layer_contract import (
     numpy,
     random_weights,
 )
+from quick import some_of
 
 from keras_transformer.models import LSTMLanguageModel, TransformerLanguageModel
 from keras_transformer.training.losses import masked_cross_entropy
@@ -27,7 +28,7 @@ VARIANTS = {
     "untied": (TransformerLanguageModel, {**TRANSFORMER, "tie_output": False}),
     "post_norm": (TransformerLanguageModel, {**TRANSFORMER, "norm_first": False}),
 }
-ALL = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+ALL = pytest.mark.parametrize("variant", some_of(VARIANTS, quick=("lstm", "transformer")))
 KINDS = pytest.mark.parametrize("kind", ("lstm", "transformer"))
 TOKENS = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]], "int32")
 
@@ -163,7 +164,7 @@ def test_chance_is_at_work_in_training_alone(kind):
 
 
 @KINDS
-@pytest.mark.parametrize("policy", HALF_POLICIES)
+@pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
 def test_half_precision_is_finite(kind, policy):
     model = make(VARIANTS[kind], dtype=policy)
     logits = model(np.pad(TOKENS, ((0, 0), (2, 2))))

@@ -32,7 +32,7 @@ class _Recurrent:
     larger = LARGER
 
 
-@variants(VARIANTS, quick=("bahdanau", "luong_lstm", "monotonic", "predictive"))
+@variants(VARIANTS, quick=("bahdanau", "luong_lstm"))
 class TestRecurrentTranslator(_Recurrent, TranslatorContract):
     pass
 

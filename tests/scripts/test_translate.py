@@ -67,6 +67,7 @@ def test_somebody_who_types_has_each_translation_before_the_next_sentence(folder
     ]
 
 
+@pytest.mark.exhaustive
 def test_who_types_into_a_file_is_asked_beside_it(folder):
     options = {"folder": folder, "stdin": Terminal("one two\n")}
     output, errors = run_and_listen("translate.py", "run", **options)

@@ -1,21 +1,23 @@
 """What averaging promises: the mean, and nothing of what was there lost."""
 
 import h5py
+import keras
 import numpy as np
 import pytest
 from run_script import run_script
-from tiny import make_batches, make_dataset, make_model, make_trainer
+from tiny import make_dataset, make_model
+from translating import write_run
 
-from keras_transformer.training.averaging import average_weights
+from keras_transformer import RunFolder
+from keras_transformer.training.averaging import average_weights, averaged_weights
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The folder of a run of four epochs that keeps the weights of the last three."""
-    dataset, folder = make_dataset(), tmp_path_factory.mktemp("run")
-    trainer = make_trainer(dataset, folder, keep_weights=3)
-    trainer.train(*make_batches(dataset), 4)
-    return trainer.run
+    """The folder of a run of eight epochs that keeps the weights of the last three."""
+    folder = tmp_path_factory.mktemp("run")
+    write_run(folder)
+    return RunFolder(folder)
 
 
 def weights_of(file):
@@ -26,7 +28,27 @@ def weights_of(file):
 
 def test_the_weights_of_the_last_epochs_are_kept(run):
     names = [file.name for file in run.epoch_weights()]
-    assert names == [f"epoch-000{i}.weights.h5" for i in (2, 3, 4)]
+    assert names == [f"epoch-000{i}.weights.h5" for i in (6, 7, 8)]
+
+
+def test_averages_of_the_optimizer_are_in_the_model_for_a_while_only():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5)
+    optimizer.build(model.trainable_variables)
+    initial = model.get_weights()
+    for _ in range(2):
+        optimizer.apply([keras.ops.ones_like(w) for w in model.trainable_variables])
+    weights = model.get_weights()
+    # After the first update it is the weights themselves, 0.1 below the initial ones.
+    with averaged_weights(model, optimizer):
+        for found, first in zip(model.get_weights(), initial, strict=True):
+            np.testing.assert_allclose(found, first - (0.5 * 0.1 + 0.5 * 0.2), atol=1e-6)
+    for found, expected in zip(model.get_weights(), weights, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(OSError), averaged_weights(model, optimizer):
+        raise OSError
+    for found, expected in zip(model.get_weights(), weights, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_the_average_is_the_mean(run, tmp_path):

@@ -195,6 +195,7 @@ def test_a_disk_that_gets_full_keeps_the_last_one(saved):
     assert (done.returncode, done.stdout) == (0, "['000001']\n" * 2), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.every_backend
 def test_reads_what_the_other_backend_wrote(saved):
     other = {"tensorflow": "jax", "jax": "tensorflow"}.get(keras.config.backend(), "jax")

@@ -63,6 +63,7 @@ def losses(weights):
     return losses_of_step(weights)
 
 
+@pytest.mark.slow
 def test_the_losses_fall(losses):
     assert losses[-1][1][0] < losses[0][0][0]
 
@@ -180,6 +181,15 @@ def test_there_are_no_more_traces_than_shapes():
 def test_it_says_which_device_computes():
     device = backend_module().describe_device()
     assert device.name and device.bfloat16 in (True, False)
+
+
+def test_no_two_updates_drop_out_the_same():
+    dataset = make_dataset()
+    model = make_model(dataset, rate=0.5)
+    step = backend_module().TrainingStep(model, keras.optimizers.SGD(0.0))
+    step.optimizer.build(model.trainable_variables)
+    batch = make_batches(dataset)[0][0]
+    assert len(set(means(step.train([batch] * 3)))) == 3  # the weights are the same
 
 
 def test_empty_rows_change_neither_loss_nor_weights():

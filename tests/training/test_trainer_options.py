@@ -168,6 +168,19 @@ def test_each_model_has_a_learning_rate_that_suits_it(model, scale):
         assert schedule["scale"] == (given or scale)
 
 
+def test_an_optimizer_is_made_as_the_settings_say():
+    def options(**settings):
+        return make_optimizer(RunConfig(**settings), "float32").get_config()
+
+    paper = options()  # section 5.3
+    assert (paper["beta_1"], paper["beta_2"], paper["epsilon"]) == (0.9, 0.98, 1e-9)
+    assert not paper["use_ema"] and not paper["global_clipnorm"]
+    assert options(clip_norm=1.5)["global_clipnorm"] == 1.5
+    averaged = options(ema=0.9, accumulation=4)
+    assert averaged["use_ema"] and averaged["gradient_accumulation_steps"] == 4
+    assert averaged["ema_momentum"] ** 4 == pytest.approx(0.9)  # once for each of four batches
+
+
 class Writer(list):
     """Notes what is logged, as the writers of TensorBoard do in their files."""
 
@@ -185,11 +198,20 @@ def make_scored_trainer(dataset, folder, scores, **options):
     return Trainer(trainer.model, trainer.optimizer, folder, **{**bleu, **options})
 
 
-def test_the_best_weights_and_the_end_go_by_bleu_if_so_wanted(dataset, tmp_path):
-    """The second epoch is the best by BLEU; by the loss, which falls, the last one would be."""
-    options = {"patience": 2, "keep_weights": 10}
-    trainer = make_scored_trainer(dataset, tmp_path, [1.0, 3.0, 2.0, 3.0, 4.0], **options)
+@pytest.fixture(scope="module")
+def scored(dataset, tmp_path_factory):
+    """A run whose second epoch is the best by BLEU, its history, and what was logged."""
+    writer = Writer()
+    options = {"patience": 2, "keep_weights": 10, "writer": writer}
+    folder = tmp_path_factory.mktemp("scored")
+    trainer = make_scored_trainer(dataset, folder, [1.0, 3.0, 2.0, 3.0, 4.0], **options)
     history, _ = trainer.train(*make_batches(dataset), 9)
+    return trainer, history, writer
+
+
+def test_the_best_weights_and_the_end_go_by_bleu_if_so_wanted(scored):
+    """By the loss, which falls, the last epoch would be the best one."""
+    trainer, history, _ = scored
     assert [row["validation_bleu"] for row in history] == [1.0, 3.0, 2.0, 3.0]
     assert history[-1]["validation_loss"] < history[1]["validation_loss"]
     best = [ops.convert_to_numpy(weight) for weight in trainer.model.weights]
@@ -198,22 +220,23 @@ def test_the_best_weights_and_the_end_go_by_bleu_if_so_wanted(dataset, tmp_path)
         np.testing.assert_array_equal(ops.convert_to_numpy(a), b)
 
 
-@pytest.mark.parametrize("scored_first", (True, pytest.param(False, marks=pytest.mark.exhaustive)))
-def test_a_run_is_scored_in_all_epochs_or_in_none(scored_first, dataset, tmp_path):
-    batches = make_batches(dataset)
-    unscored = {"monitor": "loss", "bleu": None}
-    first, other = ({}, unscored) if scored_first else (unscored, {})
-    make_scored_trainer(dataset, tmp_path, [1.0], **first).train(*batches, 1)
-    with pytest.raises(ValueError, match="as it was begun"):
-        make_scored_trainer(dataset, tmp_path, [1.0], **other).train(*batches, 2)
-
-
-def test_every_number_of_the_history_is_logged(dataset, tmp_path):
-    writer = Writer()
-    options = {"monitor": "loss", "writer": writer}
-    trainer = make_scored_trainer(dataset, tmp_path, [1.0, 2.0], **options)
-    history, _ = trainer.train(*make_batches(dataset), 2)
+def test_every_number_of_the_history_is_logged(scored):
+    _, history, writer = scored
     expected = []
     for row in history:
         expected += [*((name, value, row["epoch"]) for name, value in row.items()), "flush"]
     assert writer == expected
+
+
+def test_a_run_that_was_scored_is_scored_in_all_epochs(dataset, scored):
+    trainer = make_scored_trainer(dataset, scored[0].run.path, [], monitor="loss", bleu=None)
+    with pytest.raises(ValueError, match="as it was begun"):
+        trainer.train(*make_batches(dataset), 10)
+
+
+@pytest.mark.exhaustive
+def test_a_run_that_was_not_scored_is_scored_in_no_epoch(dataset, tmp_path):
+    batches = make_batches(dataset)
+    make_scored_trainer(dataset, tmp_path, [], monitor="loss", bleu=None).train(*batches, 1)
+    with pytest.raises(ValueError, match="as it was begun"):
+        make_scored_trainer(dataset, tmp_path, [1.0]).train(*batches, 2)

@@ -4,6 +4,7 @@ BIN = .venv/bin
 # The tests that need no further installation.
 LOCAL = not parity and not browser
 QUICK = $(LOCAL) and not slow and not exhaustive
+MODEL_TESTS = tests/layers tests/models tests/inference
 # Where the tests lie that are marked `every_backend`, and what runs on JAX in test-all.
 JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/layers tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
@@ -15,18 +16,22 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
 # Tests compile much and compute little.
-test-tensorflow test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
+test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train test test-tensorflow test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants parity check format bench notebooks docs clean
+.PHONY: train test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants parity check format bench notebooks docs clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
 
 test: .venv/installed ## the suite, on both backends at once
-	$(MAKE) --jobs 2 test-tensorflow test-jax
+	$(MAKE) --jobs 2 test-models test-jax test-others
 
-test-tensorflow: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "$(QUICK)"
+# Two halves of what TensorFlow runs, which take about as long.
+test-models: .venv/installed
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "$(QUICK)" $(MODEL_TESTS)
+
+test-others: .venv/installed
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "$(QUICK)" $(addprefix --ignore=,$(MODEL_TESTS))
 
 test-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)

@@ -22,6 +22,7 @@ class TestPostNorm(Contract):
         return AddNormalization(rate=0.1, **kwargs)
 
 
+@pytest.mark.every_backend
 @pytest.mark.filterwarnings("ignore:Gradients do not exist")
 class TestPreNorm(Contract):
     still = ("gamma", "beta")  # `call` leaves the norm to `before`

@@ -1,5 +1,6 @@
 import keras
 import numpy as np
+import pytest
 from layer_contract import (
     LayerContract,
     check_sizes_are_refused,
@@ -13,6 +14,7 @@ from keras_transformer.layers import AdditiveAttention, record_attention
 from keras_transformer.testing import check_overfit
 
 
+@pytest.mark.every_backend
 class TestContract(LayerContract):
     def inputs(self):
         return {

@@ -38,6 +38,7 @@ class TestPostNorm(Contract):
         return Decoder(**SIZES, **kwargs)
 
 
+@pytest.mark.every_backend
 class TestPreNorm(Contract):
     def make(self, **kwargs):
         return Decoder(**SIZES, activation="gelu", norm_first=True, **kwargs)

@@ -34,6 +34,7 @@ class TestPostNorm(Contract):
         return Encoder(**SIZES, **kwargs)
 
 
+@pytest.mark.every_backend
 class TestPreNorm(Contract):
     def make(self, **kwargs):
         return Encoder(**SIZES, activation="gelu", norm_first=True, **kwargs)

@@ -17,6 +17,7 @@ from keras_transformer.layers._heads import merge_heads, split_heads
 SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8}
 
 
+@pytest.mark.every_backend
 class TestContract(LayerContract):
     still = ("key_projection/bias",)  # adds the same to all scores of a row
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from faults import FAULTS
 
 PACKAGE = "keras_transformer"
-MARKERS = "not parity and not slow and not browser"
+MARKERS = "not parity and not slow and not browser and not exhaustive"  # those of `make test`
 TIMEOUT = 300  # seconds for the tests of one fault
 ENVIRONMENT = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
 # Tests start other processes. Each of them notes which copy of the package it has imported.

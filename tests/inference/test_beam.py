@@ -13,8 +13,6 @@ from keras_transformer.inference.rules import Rules, make_plan
 from keras_transformer.inference.search import greedy_search, sample
 from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
 
-pytestmark = pytest.mark.every_backend
-
 
 class Language:
     """Sentences in which the logits of the next word depend on all the words before.
@@ -114,12 +112,14 @@ def by_hand(language, sentence, length, size, alpha):
     return sorted(found, reverse=True)
 
 
+@pytest.mark.every_backend
 def test_a_beam_of_one_is_the_greedy_search():
     language, longest = Language.at_random(60, 5), [1 + i % 5 for i in range(60)]
     found, expected = search(language, longest, length_penalty=0), greedy(language, longest)
     check_same(results(found), results(expected))
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("alpha", (0, 0.6, 2))
 def test_a_beam_wide_enough_finds_the_best_of_all_sentences(alpha):
     """Of three words and the end there are 40 sentences of at most three tokens."""
@@ -130,6 +130,7 @@ def test_a_beam_wide_enough_finds_the_best_of_all_sentences(alpha):
     check_same(results(found), expected)
 
 
+@pytest.mark.every_backend
 def test_places_without_a_sentence_are_impossible():
     """Of two words and the end there are seven sentences of at most two tokens."""
     language = Language.at_random(2, 2, words=6)
@@ -249,6 +250,7 @@ def test_rows_tell_where_in_the_log_a_token_was_computed():
     assert moved > 20  # so that the order of the rows was at stake
 
 
+@pytest.mark.every_backend
 def test_a_sentence_has_the_same_result_alone_and_among_others_and_in_more_room():
     language, longest = Language.at_random(9, 5), [5, 1, 4, 5, 2, 5, 5, 3, 5]
     options = {"beam_size": 3, "n_best": 2, "length_penalty": 1}

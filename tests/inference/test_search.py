@@ -11,8 +11,6 @@ from keras_transformer.inference.rules import Rules, make_plan
 from keras_transformer.inference.search import Found, greedy_search, sample
 from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 
-pytestmark = pytest.mark.every_backend
-
 LETTERS = {letter: i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz", start=4)}
 VOCAB_SIZE = 4 + len(LETTERS)
 ALMOST_ONE = np.float32(1 - 2**-24)
@@ -47,6 +45,7 @@ def tokens_of(found):
 
 
 class TestGreedy:
+    @pytest.mark.every_backend
     def test_it_spells_words_of_different_lengths(self):
         found = greedy_search(*speller("cab", "a", "dog"), rules_of(6, 6, 6))
         assert tokens_of(found) == [
@@ -101,6 +100,7 @@ class TestGreedy:
         assert log["last"] == [[START_ID, 4, 7, 11, 0], [START_ID, 5, 10, 17, 0]]
         assert ops.convert_to_numpy(found.rows)[:, 0].tolist() == [[0] * 5, [1] * 5]
 
+    @pytest.mark.every_backend
     @pytest.mark.parametrize("dtype", ("float32", "bfloat16", "float16"))
     def test_some_tokens_are_never_chosen(self, dtype):
         logits = np.zeros((3, VOCAB_SIZE), "float32")
@@ -145,6 +145,7 @@ class TestSampling:
         words, _ = draw(self.HALVES, [0, 0.49, 0.51, 0.74, 0.76, 0.87, 0.88, ALMOST_ONE])
         assert words.tolist() == [5, 5, 6, 6, 4, 4, 7, 7]
 
+    @pytest.mark.every_backend
     @pytest.mark.parametrize("temperature", (0.5, 1.0, 3.0))
     def test_words_are_as_frequent_as_the_softmax_says(self, temperature):
         logits, n = [9, 9, 9, *normal(6)], 1000
@@ -179,6 +180,7 @@ class TestSampling:
         found = {int(word): np.mean(words == word) for word in np.unique(words)}
         assert found == pytest.approx(frequencies, abs=1.5 / 400)
 
+    @pytest.mark.every_backend
     def test_rounding_draws_no_forbidden_word(self):
         """XLA adds in an order of its own."""
         logits = normal(1000)
@@ -215,6 +217,7 @@ def test_rows_next_to_each_other_become_one_sentence_best_first():
     assert found.log == "log"
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("drawn", (False, True), ids=("greedy", "sample"))
 def test_a_sentence_has_the_same_result_alone_and_among_others_and_in_more_room(drawn):
     table = 2 * normal(9, 8, 8)

@@ -5,8 +5,6 @@ from layer_contract import check_refused, dtype_of, normal, numpy
 
 from keras_transformer.training.losses import MaskedCrossEntropy, masked_cross_entropy
 
-pytestmark = pytest.mark.every_backend
-
 TARGET = np.array([[4, 2, 0], [1, 0, 0]], "int32")  # three words
 LOGITS = normal(2, 3, 5)
 
@@ -47,6 +45,7 @@ def test_is_the_formula_with_smoothed_one_hot_vectors(label_smoothing):
     assert words == 3
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1))
 def test_padding_is_not_counted(label_smoothing):
     expected = totals(TARGET, LOGITS, label_smoothing)
@@ -57,6 +56,7 @@ def test_padding_is_not_counted(label_smoothing):
     assert totals(longer, logits, label_smoothing) == (pytest.approx(expected[0]), 3)
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1, 0.9))
 def test_the_gradient_is_softmax_minus_labels(label_smoothing):
     """What a step of gradient descent subtracts from the logits, and nothing from padding."""
@@ -85,6 +85,7 @@ def test_nothing_but_padding_costs_nothing():
     assert float(MaskedCrossEntropy()(0 * TARGET, LOGITS)) == 0
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("dtype", ("float16", "bfloat16"))
 def test_half_precise_logits_are_summed_in_float32(dtype):
     """20,001 words of cost ln 50: float16 has no such cost, and bfloat16 no such number."""

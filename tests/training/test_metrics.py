@@ -11,8 +11,6 @@ from keras_transformer.training.metrics import (
     masked_accuracy,
 )
 
-pytestmark = pytest.mark.every_backend
-
 TARGET = np.array([[4, 2, 3, 0], [1, 3, 0, 0]], "int32")  # five words
 GUESS = np.array([[4, 1, 3, 0], [1, 4, 0, 2]])  # three of them, and a zero for padding
 
@@ -54,12 +52,14 @@ def test_any_integers_are_ids(dtype):
     assert totals(TARGET.astype(dtype), logits_of(GUESS)) == (3, 5)
 
 
+@pytest.mark.every_backend
 def test_half_precise_counts_are_exact():
     """Counted in half precision, 3,001 words would be 3,000."""
     logits = keras.ops.cast(logits_of(np.ones((1, 3001), int)), "bfloat16")
     assert totals(np.ones((1, 3001), "int32"), logits) == (3001, 3001)
 
 
+@pytest.mark.every_backend
 def test_totals_are_loss_right_words_whatever_is_minimised():
     logits = logits_of(GUESS)
     plain, words = masked_cross_entropy(TARGET, logits)

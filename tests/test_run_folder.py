@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 
 import keras
 import numpy as np
@@ -50,13 +51,19 @@ def model(dataset):
     return make_model(CONFIG, dataset.source_tokenizer, dataset.target_tokenizer)
 
 
-@pytest.fixture
-def run(dataset, model, tmp_path):
-    run = RunFolder(tmp_path / "runs" / "numbers")
+@pytest.fixture(scope="module")
+def written(dataset, model, tmp_path_factory):
+    run = RunFolder(tmp_path_factory.mktemp("runs") / "numbers")
     run.create(CONFIG, dataset)
     run.write_weights(model)
     run.write_history(HISTORY)
-    return run
+    return run.path
+
+
+@pytest.fixture
+def run(written, tmp_path):
+    """A copy of the run for each test: saving weights takes longer than copying them."""
+    return RunFolder(shutil.copytree(written, tmp_path / "runs" / "numbers"))
 
 
 def files(run):

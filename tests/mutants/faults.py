@@ -638,7 +638,7 @@ FAULTS = (
         "averaged_weights",
         "variable.assign(value)",
         "pass",
-        "training/test_trainer_options",
+        "training/test_averaging",
     ),
     # Checkpoints and files
     _fault(

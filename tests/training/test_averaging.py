@@ -37,7 +37,7 @@ def test_averages_of_the_optimizer_are_in_the_model_for_a_while_only():
     optimizer.build(model.trainable_variables)
     initial = model.get_weights()
     for _ in range(2):
-        optimizer.apply([keras.ops.ones_like(w) for w in model.trainable_variables])
+        optimizer.apply([keras.ops.ones(w.shape) for w in model.trainable_variables])
     weights = model.get_weights()
     # After the first update it is the weights themselves, 0.1 below the initial ones.
     with averaged_weights(model, optimizer):

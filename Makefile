@@ -4,7 +4,7 @@ BIN = .venv/bin
 # The tests that need no further installation.
 LOCAL = not parity and not browser
 QUICK = $(LOCAL) and not slow and not exhaustive
-MODEL_TESTS = tests/layers tests/models tests/inference
+MODEL_TESTS = tests/layers tests/models tests/training tests/data tests/test_plotting.py
 # Where the tests lie that are marked `every_backend`, and what runs on JAX in test-all.
 JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/layers tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
@@ -26,7 +26,7 @@ train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passe
 test: .venv/installed ## the suite, on both backends at once
 	$(MAKE) --jobs 2 test-models test-jax test-others
 
-# Two halves of what TensorFlow runs, which take about as long.
+# Two parts of what TensorFlow runs: the longer one takes as long as the other and test-jax.
 test-models: .venv/installed
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "$(QUICK)" $(MODEL_TESTS)
 
@@ -54,7 +54,7 @@ test-slow-jax: .venv/installed
 test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver
 	$(BIN)/python -m pytest -q -m browser tests/browser
 
-mutants: .venv/installed ## does the suite notice? forty faults, each in a copy of the package; a quarter of an hour
+mutants: .venv/installed ## does the suite notice? a hundred faults, each in a copy of the package; a quarter of an hour
 	$(BIN)/python tests/mutants/run.py $(ARGS)
 
 parity: .venv/parity ## the comparisons with PyTorch

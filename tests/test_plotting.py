@@ -129,8 +129,8 @@ def attention_texts(hypothesis, tmp_path):
         ((2, 7), (200, 200), (500, 500)),
         ((9, 1, 2, 1), (200, 500), (500, 1000)),
         ((20, 15, 2, 3), (3 * 15 * 25, 2 * 20 * 25), (2000, 2000)),  # room for each name
-        ((2, 270, 1, 8), (8000, 200), (9000, 500)),  # where Matplotlib would have failed
-        pytest.param((300, 2, 2, 1), (200, 8000), (500, 9000), marks=pytest.mark.exhaustive),
+        ((300, 2, 2, 1), (200, 8000), (500, 9000)),  # where Matplotlib would have failed
+        pytest.param((2, 270, 1, 8), (8000, 200), (9000, 500), marks=pytest.mark.exhaustive),
     ],
     ids=str,
 )

@@ -35,7 +35,7 @@ def dataset():
 @pytest.fixture(scope="module")
 def whole(dataset, tmp_path_factory):
     """A trainer that has trained all epochs at a stretch, and its history."""
-    trainer = make_trainer(dataset, tmp_path_factory.mktemp("whole"))
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("whole"), keep_weights=2)
     history, interrupted = trainer.train(*make_batches(dataset), EPOCHS)
     assert not interrupted
     return trainer, history
@@ -57,6 +57,11 @@ def assert_same_run(trainer, history, whole):
 
 def numpy(variable):
     return ops.convert_to_numpy(variable)
+
+
+def test_the_weights_of_the_last_epochs_are_kept(whole):
+    names = [file.name for file in whole[0].run.epoch_weights()]
+    assert names == ["epoch-0002.weights.h5", "epoch-0003.weights.h5"]
 
 
 @pytest.mark.slow

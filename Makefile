@@ -7,7 +7,7 @@ QUICK = $(LOCAL) and not slow and not exhaustive
 MODEL_TESTS = tests/layers tests/models tests/training tests/data tests/test_plotting.py
 # Where the tests lie that are marked `every_backend`, and what runs on JAX in test-all.
 JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/layers tests/training tests/inference
-ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
+ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # What JAX has compiled serves the tests that follow, and the next run.
@@ -36,11 +36,11 @@ test-others: .venv/installed
 test-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)
 
-test-all: .venv/installed ## every case of every test on both backends, half an hour; SLICE=3/19: one of nineteen parts
+test-all: .venv/installed ## every case of every test on both backends, an hour and a half; SLICE=3/19: one of nineteen parts
 	$(MAKE) --jobs 2 test-all-tensorflow test-all-jax
 
 test-all-tensorflow test-all-jax: test-all-%: .venv/installed
-	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL) and not slow" $(if $(SLICE),--slice $(SLICE)) $(ALL_TESTS_$*)
+	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL)" $(if $(SLICE),--slice $(SLICE)) $(ALL_TESTS_$*)
 
 test-slow: .venv/installed ## what takes long: models that learn, exports, runs that are killed
 	$(MAKE) --jobs 2 test-slow-tensorflow test-slow-jax
@@ -49,7 +49,7 @@ test-slow-tensorflow: .venv/installed
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "slow and not exhaustive"
 
 test-slow-jax: .venv/installed
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "slow and not exhaustive" tests/training tests/inference tests/export tests/scripts
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "slow and every_backend and not exhaustive" $(JAX_TESTS)
 
 test-browser: .venv/browser ## the pages of attention and of the demo, in Debian's chromium with chromium-driver
 	$(BIN)/python -m pytest -q -m browser tests/browser

@@ -24,6 +24,7 @@ def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_whole_training_has_97_percent_of_the_digits_right(tmp_path):
     """Of 899 digits; fine-tuned, which takes a tenth of the epochs, nine more may be wrong."""
     printed = run_script("train_vit.py", folder=tmp_path)

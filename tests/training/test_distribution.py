@@ -127,6 +127,7 @@ def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.every_backend
 def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):
     folders = [tmp_path / "chief", tmp_path / "other"]
     results = [tmp_path / "0.npz", tmp_path / "1.npz"]
@@ -143,7 +144,14 @@ def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", (0, 1), ids=("the chief", "the other"))
+@pytest.mark.every_backend
+@pytest.mark.parametrize(
+    "lost",
+    (
+        pytest.param(0, id="the chief"),
+        pytest.param(1, id="the other", marks=pytest.mark.exhaustive),
+    ),
+)
 def test_a_lost_process_ends_the_run_and_it_can_go_on(alone, tmp_path, lost):
     run, results = [tmp_path / "run"] * 2, [tmp_path / "0.npz", tmp_path / "1.npz"]
     disturb = [None, None]

@@ -186,7 +186,8 @@ run.train(*make_batches(dataset), MANY_EPOCHS)
 
 
 @pytest.mark.slow
-def test_a_run_killed_ten_times_at_random_moments_ends_as_if_never_stopped(dataset, tmp_path):
+@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.exhaustive)])
+def test_a_run_killed_at_random_moments_ends_as_if_never_stopped(dataset, tmp_path, times):
     """Three batches, a checkpoint, three batches, …: it is in any of them that it is killed."""
     folder = tmp_path / "killed"
 
@@ -194,7 +195,7 @@ def test_a_run_killed_ten_times_at_random_moments_ends_as_if_never_stopped(datas
         return max((path.name for path in folder.glob("checkpoints/[0-9]*")), default="")
 
     places = []
-    for moment in np.random.default_rng(0).uniform(0, 2, 10):
+    for moment in np.random.default_rng(0).uniform(0, 2, times):
         before = saved()
         with subprocess.Popen(**in_another_process(SAVING_ALL_THE_TIME, folder)) as process:
             while saved() == before and process.poll() is None:

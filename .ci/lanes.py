@@ -5,6 +5,7 @@ Standard library only: it runs before anything is installed.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 SLICES = 19
+PATIENCE = 10  # seconds that a lane has for ending
 TOLERANCE = 1.5  # a lane that takes so many times its budget is reported
 # A line of `pytest --durations`, and one of notebooks/build.py.
 DURATION = re.compile(r"^ *(\d+\.\d+)s (?:call|setup|teardown) +(.*)|^(.*): \d+ cells, (\d+) s$")
@@ -169,9 +171,15 @@ def print_warnings(lanes):
 
 
 def end_running(*_):
+    """Ends the lanes that run, at once those that do not end by themselves within seconds."""
     stop.set()
-    for pid in list(running.values()):
-        os.killpg(pid, signal.SIGTERM)
+    for send in (signal.SIGTERM, signal.SIGKILL):
+        for pid in list(running.values()):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, send)
+        waited_until = time.monotonic() + PATIENCE
+        while send == signal.SIGTERM and running and time.monotonic() < waited_until:
+            time.sleep(0.1)
     raise SystemExit(143)
 
 

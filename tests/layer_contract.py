@@ -154,21 +154,6 @@ def check_dropout(layer, *inputs):
     np.testing.assert_array_equal(numpy(layer(*inputs)), call[2])
 
 
-def check_future_is_unseen(call, x, t=3):
-    """`call(x)` sees at each position all up to it and nothing after it.
-
-    Args:
-        call: function from a float or integer array to an array, both with positions on axis 1.
-        x: the array.
-        t: the position at which `x` is changed.
-    """
-    changed = x.copy()
-    changed[(slice(None), t) + (0,) * (x.ndim - 2)] += 1
-    y, other = numpy(call(x)), numpy(call(changed))
-    np.testing.assert_allclose(other[:, :t], y[:, :t], atol=1e-5)
-    assert (np.abs(other - y).max(axis=-1)[:, t:] > 1e-4).all()
-
-
 def check_saved(model, inputs, folder, other_process):
     """The model, saved here, computes the same in another process.
 

@@ -13,6 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from keras_transformer.training.accumulation import accumulation, with_words
 from keras_transformer.training.device import Device, processor
 from keras_transformer.training.metrics import loss_and_totals
+from keras_transformer.training.prefetching import prefetched
 from keras_transformer.training.processes import lost_process
 
 # Until a process that is not heard of counts as lost. JAX then ends the others itself.
@@ -61,9 +62,11 @@ class TrainingStep:
         """
         values = self._values()
         try:
-            for batch in self._shared(batches, start, accumulation(self.optimizer)):
-                values, totals = self._train_batch(values, *batch)
-                yield totals
+            shared = self._shared(batches, start, accumulation(self.optimizer))
+            with contextlib.closing(prefetched(shared)) as ahead:
+                for batch in ahead:
+                    values, totals = self._train_batch(values, *batch)
+                    yield totals
         finally:
             for group, new in zip(self._variables(), values, strict=True):
                 for variable, value in zip(group, new, strict=True):
@@ -73,8 +76,9 @@ class TrainingStep:
     def evaluate(self, batches):
         """Yields the totals (see `loss_and_totals`) of each batch, without dropout."""
         trainable, other, _ = self._values()
-        for inputs, target, _ in self._shared(batches):
-            yield self._evaluate_batch(trainable, other, inputs, target)
+        with contextlib.closing(prefetched(self._shared(batches))) as ahead:
+            for inputs, target, _ in ahead:
+                yield self._evaluate_batch(trainable, other, inputs, target)
 
     def any(self, flag):
         """Whether a flag, a bool, is set in any of the processes, each of which has to ask."""

@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras_transformer.training.accumulation import accumulation, with_words
 from keras_transformer.training.device import Device, processor
 from keras_transformer.training.metrics import loss_and_totals
+from keras_transformer.training.prefetching import prefetched
 from keras_transformer.training.processes import lost_process
 
 # A batch as `with_words` gives it, of any size: one trace for all shapes computes as fast as one
@@ -70,13 +71,16 @@ class TrainingStep:
             The totals (see `loss_and_totals`) of each batch, computed before its update.
         """
         steps = accumulation(self.optimizer)
-        for batch in _prefetched(batches, start, steps, self._replicas):
-            yield self._train_batch(*batch)
+        counted = with_words(batches, start, steps, self._replicas)
+        with contextlib.closing(prefetched(counted)) as ahead:
+            for batch in ahead:
+                yield self._train_batch(*batch)
 
     def evaluate(self, batches):
         """Yields the totals (see `loss_and_totals`) of each batch, without dropout."""
-        for batch in _prefetched(batches, multiple=self._replicas):
-            yield self._evaluate_batch(*batch)
+        with contextlib.closing(prefetched(with_words(batches, multiple=self._replicas))) as ahead:
+            for batch in ahead:
+                yield self._evaluate_batch(*batch)
 
     def any(self, flag):
         """Whether a flag, a bool, is set in any of the processes, each of which has to ask."""
@@ -246,22 +250,3 @@ def describe_device():
 def make_deterministic():
     """Makes every operation give the same bits each time."""
     tf.config.experimental.enable_op_determinism()
-
-
-def _prefetched(batches, start=0, steps=1, multiple=1):
-    """Yields the batches, while `tf.data` prepares the next ones."""
-    failures = []
-
-    def generate():
-        try:
-            yield from with_words(batches, start, steps, multiple)
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    try:
-        yield from tf.data.Dataset.from_generator(generate, output_signature=_BATCH).prefetch(2)
-    except tf.errors.OpError:
-        if failures:
-            raise failures[0] from None  # what `tf.data` makes of it hides its kind
-        raise

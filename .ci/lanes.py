@@ -173,14 +173,18 @@ def print_warnings(lanes):
 def end_running(*_):
     """Ends the lanes that run, at once those that do not end by themselves within seconds."""
     stop.set()
-    for send in (signal.SIGTERM, signal.SIGKILL):
-        for pid in list(running.values()):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, send)
-        waited_until = time.monotonic() + PATIENCE
-        while send == signal.SIGTERM and running and time.monotonic() < waited_until:
-            time.sleep(0.1)
+    signal_running(signal.SIGTERM)
+    waited_until = time.monotonic() + PATIENCE
+    while running and time.monotonic() < waited_until:
+        time.sleep(0.1)
+    signal_running(signal.SIGKILL)
     raise SystemExit(143)
+
+
+def signal_running(number):
+    for pid in list(running.values()):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, number)
 
 
 def main():

@@ -20,6 +20,9 @@ _BATCH = ((_IDS, _IDS), _IDS, tf.TensorSpec((), tf.float32))
 _LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.DeadlineExceededError)
 _SEED = "seed_generator_state"  # how Keras names the variables of its random generators
 
+# Keras's layers do not use AutoGraph either; without it a trace takes a fifth less time.
+_graph = functools.partial(tf.function, autograph=False)
+
 
 class TrainingStep:
     """Trains and evaluates batch by batch, in a graph each that is traced once.
@@ -53,12 +56,9 @@ class TrainingStep:
         alone = self._replicas == 1
         # XLA compiles for one device: what replicas tell each other stays outside.
         if jit_compile and not alone:
-            self._gradients = tf.function(self._gradients, jit_compile=True, autograph=False)
-        # Keras's layers do not use AutoGraph either; without it a trace takes a fifth less time.
-        self._train_batch = tf.function(
-            self._train_batch, _BATCH, jit_compile=jit_compile and alone, autograph=False
-        )
-        self._evaluate_batch = tf.function(self._evaluate_batch, _BATCH, autograph=False)
+            self._gradients = _graph(self._gradients, jit_compile=True)
+        self._train_batch = _graph(self._train_batch, _BATCH, jit_compile=jit_compile and alone)
+        self._evaluate_batch = _graph(self._evaluate_batch, _BATCH)
 
     def train(self, batches, start=0):
         """Updates the weights, after each batch or after as many as the optimizer accumulates.
@@ -86,7 +86,7 @@ class TrainingStep:
         """Whether a flag, a bool, is set in any of the processes, each of which has to ask."""
         return bool(self._count(tf.constant(flag, tf.float32)) > 0)
 
-    @tf.function(autograph=False)
+    @_graph
     def _count(self, flag):
         def on_replica(flag):
             here = tf.identity(flag)  # on the replica's device
@@ -181,7 +181,7 @@ def compile_inference(model, jit_compile):
     Returns:
         A function from a dictionary of int32 or float32 NumPy arrays to nested NumPy arrays.
     """
-    infer = tf.function(lambda inputs: model(inputs), jit_compile=jit_compile, autograph=False)
+    infer = _graph(lambda inputs: model(inputs), jit_compile=jit_compile)
     # Called by its shapes, a graph need not be looked for among others: half a millisecond.
     graphs = {}
 

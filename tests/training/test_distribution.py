@@ -17,6 +17,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from quick import some_of
 from tiny import At, make_dataset, make_model
 
 from keras_transformer import Adam, RunFolder, Trainer
@@ -145,13 +146,7 @@ def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.every_backend
-@pytest.mark.parametrize(
-    "lost",
-    (
-        pytest.param(0, id="the chief"),
-        pytest.param(1, id="the other", marks=pytest.mark.exhaustive),
-    ),
-)
+@pytest.mark.parametrize("lost", some_of({"the chief": 0, "the other": 1}, quick=["the chief"]))
 def test_a_lost_process_ends_the_run_and_it_can_go_on(alone, tmp_path, lost):
     run, results = [tmp_path / "run"] * 2, [tmp_path / "0.npz", tmp_path / "1.npz"]
     disturb = [None, None]

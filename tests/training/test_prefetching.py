@@ -15,8 +15,6 @@ from keras_transformer.training.prefetching import prefetched
 FIFTY_UPDATES = """
 import pathlib, resource, sys
 
-import keras
-
 from keras_transformer import Adam, PrepareDataset, Trainer, TransformerModel
 from keras_transformer.data.pairs import read_pairs
 from tiny import At
@@ -39,7 +37,6 @@ counts = []
 batches = At(batches, 0, 20, lambda: counts.append(faults()))
 validation = dataset.batches(dataset.validation[:64], 64)
 trainer = Trainer(model, Adam(), folder / "run")
-keras.utils.set_random_seed(1)
 last = At(batches, 0, 49, lambda: counts.append(faults()))
 trainer.train(last, validation, 1)
 print("faults of an update:", (counts[1] - counts[0]) / 29)
@@ -94,7 +91,8 @@ def test_closing_ends_the_thread(error):
 @pytest.mark.skipif(sys.platform != "linux", reason="the allocator of glibc")
 def test_memory_is_not_mapped_anew_in_each_update(tmp_path):
     """As after TensorFlow has made a dataset of a generator; where oneDNN is off, it shows."""
-    path = os.pathsep.join(["tests", os.environ.get("PYTHONPATH", "")])
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([os.path.dirname(here), os.environ.get("PYTHONPATH", "")])
     process = subprocess.run(
         [sys.executable, "-c", FIFTY_UPDATES, tmp_path],
         env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONPATH": path},

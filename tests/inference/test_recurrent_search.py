@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 from layer_contract import numpy
+from quick import some_of
 from tiny import PAIRS, make_batches, make_dataset
 from translating import ids_of, log_likelihoods, translate_plainly
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.slow
 SENTENCES = ["one two", "five", "three three one", "two five four one", "four one"]
 
 
-@pytest.fixture(scope="module", params=("bahdanau", "luong"))
+@pytest.fixture(scope="module", params=some_of(("bahdanau", "luong"), quick=["luong"]))
 def trained(request):
     """A model that has learned the language of numbers, and its translator."""
     keras.utils.set_random_seed(1)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from quick import some_of
 from run_script import SCRIPTS, run_script
 from tiny import PAIRS
 
@@ -261,7 +262,7 @@ def test_a_streamed_run_with_all_that_there_is(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ("bahdanau", "luong"))
+@pytest.mark.parametrize("model", some_of(("bahdanau", "luong"), quick=["bahdanau"]))
 def test_the_recurrent_translators_are_trained_and_used_alike(folder, output, model):
     run, data = f"runs/{model}", ["--data", "numbers.tsv", "--n-sentences", "120"]
     arguments = ["--run", run, "--model", model, "--epochs", "1", *data, *TINY]

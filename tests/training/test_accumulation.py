@@ -46,7 +46,7 @@ def free(dataset):
 
 @pytest.mark.parametrize(
     "clip",
-    (pytest.param(None, id="free"), pytest.param(0.05, id="clipped", marks=pytest.mark.slow)),
+    (pytest.param(None, id="free"), pytest.param(0.05, id="clipped", marks=pytest.mark.exhaustive)),
 )
 def test_two_batches_added_up_are_one_of_twice_the_size(dataset, free, clip):
     large = make_batches(dataset, 16)

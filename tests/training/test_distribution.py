@@ -118,6 +118,7 @@ def alone(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive  # as two processes do
 def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
     # Compiled as here otherwise: another order of additions may turn a relu on.
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
@@ -128,6 +129,7 @@ def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive  # as do the two that go on after one was lost
 @pytest.mark.every_backend
 def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):
     folders = [tmp_path / "chief", tmp_path / "other"]

@@ -162,6 +162,7 @@ def in_another_process(program, folder):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive  # as does the run that is killed at random moments
 def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
     process = in_another_process(KILLED, tmp_path)
     killed = subprocess.run(**process, capture_output=True, text=True)
@@ -172,7 +173,7 @@ def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
     assert_same_run(resumed, history, whole)
 
 
-MANY_EPOCHS = 60
+MANY_EPOCHS = 40
 SAVING_ALL_THE_TIME = """
 import sys
 from test_trainer import make_batches, make_dataset, make_trainer, backend_module, MANY_EPOCHS

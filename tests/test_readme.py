@@ -20,7 +20,7 @@ def test_the_quickstart_is_short():
     assert len([line for line in CODE.splitlines() if line]) <= 15
 
 
-@pytest.mark.exhaustive  # CI's run of a user's training includes it
+@pytest.mark.exhaustive  # .ci/train runs it, too
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="the README's backend")
 def test_the_quickstart_trains_a_translator(tmp_path):
     (tmp_path / "data").symlink_to(ROOT / "data")

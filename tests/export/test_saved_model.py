@@ -157,7 +157,7 @@ def test_another_process_needs_tensorflow_alone(folder, translate):
     assert run.stdout.decode().split("|") == translate(["two Öne", "", "five ’five’ four"])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.exhaustive  # the next has the first 12,544 of them
 def test_the_tokens_of_all_characters_are_the_same():
     # With small letters, apostrophes and letters beyond ASCII, no class of characters is dropped.
     tokenizer = WordTokenizer.train(TEXTS["phone"])

@@ -23,7 +23,6 @@ def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
     assert tuned(np.zeros((1, 16, 16, 1))).shape == (1, 10)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_whole_training_has_97_percent_of_the_digits_right(tmp_path):
     """Of 899 digits; fine-tuned, which takes a tenth of the epochs, nine more may be wrong."""

@@ -117,7 +117,6 @@ def alone(tmp_path_factory):
     return train(tmp_path_factory.mktemp("alone"))
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive  # as two processes do
 def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
     # Compiled as here otherwise: another order of additions may turn a relu on.
@@ -128,7 +127,6 @@ def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
     assert_same(tmp_path / "result.npz", alone)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive  # as do the two that go on after one was lost
 @pytest.mark.every_backend
 def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):

@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from quick import some_of
 from tiny import PAIRS, WORDS, At, make_batches, make_dataset, make_model, make_trainer
 
 from keras_transformer import RunFolder, Trainer, TransformerModel, Translate
@@ -161,7 +162,6 @@ def in_another_process(program, folder):
     return {"args": [sys.executable, "-c", program, str(folder)], "env": environment}
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive  # as does the run that is killed at random moments
 def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
     process = in_another_process(KILLED, tmp_path)
@@ -173,7 +173,7 @@ def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
     assert_same_run(resumed, history, whole)
 
 
-MANY_EPOCHS = 40
+MANY_EPOCHS = 60
 SAVING_ALL_THE_TIME = """
 import sys
 from test_trainer import make_batches, make_dataset, make_trainer, backend_module, MANY_EPOCHS
@@ -187,7 +187,7 @@ run.train(*make_batches(dataset), MANY_EPOCHS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("times", some_of({"3": 3, "10": 10}, quick=["3"]))
 def test_a_run_killed_at_random_moments_ends_as_if_never_stopped(dataset, tmp_path, times):
     """Three batches, a checkpoint, three batches, …: it is in any of them that it is killed."""
     folder = tmp_path / "killed"

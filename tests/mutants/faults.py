@@ -13,6 +13,7 @@ class Fault:
         before: text that occurs exactly once in that source.
         after: the text that replaces it.
         tests: the cheapest test files that should fail, relative to the repository root.
+        backend: on which they run.
     """
 
     name: str
@@ -20,10 +21,12 @@ class Fault:
     before: str
     after: str
     tests: tuple[str, ...]
+    backend: str
 
 
-def _fault(name, where, before, after, *tests):
-    return Fault(name, where, before, after, tuple(f"tests/{file}.py" for file in tests))
+def _fault(name, where, before, after, *tests, backend="tensorflow"):
+    files = tuple(f"tests/{file}.py" for file in tests)
+    return Fault(name, where, before, after, files, backend)
 
 
 FAULTS = (
@@ -603,6 +606,70 @@ FAULTS = (
         "seed.value - offset",
         "training/test_steps",
         "training/test_trainer",
+    ),
+    _fault(
+        "dropout while validating on JAX",
+        "TrainingStep._evaluate_batch",
+        "inputs, training=False",
+        "inputs, training=True",
+        "training/test_steps",
+        "training/test_trainer",
+        backend="jax",
+    ),
+    _fault(
+        "same dropout mask in every update on JAX",
+        "TrainingStep._train_batch",
+        "return [trainable, other, optimizer], totals",
+        "return [trainable, values[1], optimizer], totals",
+        "training/test_steps",
+        backend="jax",
+    ),
+    _fault(
+        "weights not written back on JAX",
+        "TrainingStep.train",
+        "variable.assign(value.addressable_data(0))",
+        "value.addressable_data(0)",
+        "training/test_steps",
+        "training/test_trainer",
+        backend="jax",
+    ),
+    _fault(
+        "writes back what a failed step has given away on JAX",
+        "TrainingStep.train",
+        "if not value.is_deleted():",
+        "if True:",
+        "training/test_steps",
+        backend="jax",
+    ),
+    _fault(
+        "loss averaged over the batch, not over the words on JAX",
+        "TrainingStep._train_batch",
+        "loss / words",
+        "loss / target.shape[0]",
+        "training/test_steps",
+        "training/test_accumulation",
+        backend="jax",
+    ),
+    _fault(
+        "no batches ahead",
+        "prefetched",
+        "for _ in range(ahead)",
+        "for _ in range(1)",
+        "training/test_prefetching",
+    ),
+    _fault(
+        "last batches lost on the way ahead",
+        "prefetched",
+        "(batch := pending.popleft().result()) is not _END",
+        "(batch := pending.popleft().result()) is not _END and pending[-1].result() is not _END",
+        "training/test_prefetching",
+    ),
+    _fault(
+        "thread goes on making batches after the loop has ended",
+        "prefetched",
+        "pool.shutdown(cancel_futures=True)",
+        "pool.shutdown(wait=False, cancel_futures=False)",
+        "training/test_prefetching",
     ),
     _fault(
         "gradient accumulation sums instead of averaging",

@@ -22,7 +22,6 @@ from faults import FAULTS
 PACKAGE = "keras_transformer"
 MARKERS = "not parity and not slow and not browser and not exhaustive"  # those of `make test`
 TIMEOUT = 300  # seconds for the tests of one fault
-ENVIRONMENT = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
 # Tests start other processes. Each of them notes which copy of the package it has imported.
 WATCH = f"""
 import atexit, pathlib, sys
@@ -50,17 +49,18 @@ def definitions(folder):
 
 def apply(fault, folder):
     """Changes the copy of the package in a folder."""
-    places = [place for name, *place in definitions(folder) if name == fault.where]
-    if len(places) != 1:
-        raise RuntimeError(f"{len(places)} definitions of {fault.where}, expected 1.")
-    file, first, last = places[0]
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    source = "".join(lines[first - 1 : last])
-    if source.count(fault.before) != 1 or "\n" in fault.before + fault.after:
+    found = []  # both backends have a `TrainingStep`
+    for name, file, first, last in definitions(folder):
+        if name == fault.where:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            source = "".join(lines[first - 1 : last])
+            found += [(file, lines, first, last, source)] * source.count(fault.before)
+    if len(found) != 1 or "\n" in fault.before + fault.after:
         raise RuntimeError(
             f"{fault.before!r} must be part of one line of {fault.where} and occur "
-            f"once. Received: {source.count(fault.before)} occurrences"
+            f"once. Received: {len(found)} occurrences"
         )
+    file, lines, first, last, source = found[0]
     lines[first - 1 : last] = [source.replace(fault.before, fault.after)]
     text = "".join(lines)
     compile(text, str(file), "exec")  # any test would notice a syntax error
@@ -82,14 +82,15 @@ def copy(checkout, folder):
     (folder / "sitecustomize.py").write_text(WATCH, encoding="utf-8")
 
 
-def run(checkout, tests, fault=None, timeout=None):
+def run(checkout, tests, backend, fault=None, timeout=None):
     """Runs test files on a copy of the package with a fault; returns the first failure, or None."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as name:
         folder = Path(name).resolve()
         copy(checkout, folder)
         if fault is not None:
             apply(fault, folder)
-        environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(folder)}
+        environment = {**os.environ, "PYTHONPATH": str(folder), "KERAS_BACKEND": backend}
+        environment["TF_CPP_MIN_LOG_LEVEL"] = "3"
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         done = subprocess.run(
             [*command, "-m", MARKERS, *tests],
@@ -99,7 +100,7 @@ def run(checkout, tests, fault=None, timeout=None):
         imported = set(noted.read_text().splitlines() if noted.exists() else ())
         if imported != {str(folder / PACKAGE / "__init__.py")}:
             raise SystemExit(f"The tests imported another package: {imported}\n{done.stdout}")
-    failure = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    failure = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
     broken = re.search(r"^E +(Import|ModuleNotFound|Name)Error", done.stdout, re.MULTILINE)
     if done.returncode not in (0, 1) or (done.returncode and not failure) or broken:
         raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -116,14 +117,17 @@ def main():
     checkout = arguments.tests.resolve()
     faults = [x for x in FAULTS if not arguments.names or any(n in x.name for n in arguments.names)]
     if arguments.clean:
-        failure = run(checkout, sorted({file for fault in faults for file in fault.tests}))
-        raise SystemExit(f"A test fails without a fault: {failure}" if failure else 0)
+        for backend in sorted({fault.backend for fault in faults}):
+            of_backend = (fault.tests for fault in faults if fault.backend == backend)
+            if failure := run(checkout, sorted(set().union(*of_backend)), backend):
+                raise SystemExit(f"On {backend} a test fails without a fault: {failure}")
+        return
     print("| fault | where | noticed by | seconds |\n|---|---|---|---|", flush=True)
     noticed, begun = 0, time.monotonic()
     for fault in faults:
         start = time.monotonic()
         try:
-            failure = run(checkout, fault.tests, fault, TIMEOUT)
+            failure = run(checkout, fault.tests, fault.backend, fault, TIMEOUT)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             print(f"{fault.name}: {error}", file=sys.stderr, flush=True)
             result = "ERROR"

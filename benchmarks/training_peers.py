@@ -1,124 +1,310 @@
-"""The systems whose training is timed: ours, and those that one would use otherwise.
+"""One system trains for some updates and says what they cost, in a process of its own.
 
-Each is a function without arguments that updates the weights once. Import this after
-`timing.use_cores`.
+`benchmarks/training.py` starts it: python training_peers.py SYSTEM TASK. TASK is JSON: `config`,
+the settings of the run; `updates`, the number that is measured; `folder`, for files of this system;
+`prepared`, the folder of the system "prepare".
+The last line of its output is JSON as well.
 """
 
+import json
+import resource
+import sys
 import time
+from pathlib import Path
 
-import decoding_peers
-import keras
-import numpy as np
-import tensorflow as tf
-import torch
-from course import SOURCE_WORDS, TARGET_WORDS
-from decoding_peers import SIZES
+from timing import use_one_core
 
-from keras_transformer import Adam, MaskedCrossEntropy, TransformerModel
-from keras_transformer.training.tensorflow_step import TrainingStep, describe_device
-
-__all__ = ["SIZES", "WORDS", "describe_device"]
-
-WORDS = SOURCE_WORDS, TARGET_WORDS
-
-# The processor waits for a GPU: what it spends itself says nothing.
-ON_GPU = bool(tf.config.list_physical_devices("GPU"))
+WARM_UP = 12  # updates before those that are measured: the graph is traced, the memory is there
+BATCHES = "batches.npz"  # of the folder `prepared`, which systems without Keras read
+SIDES = ("source", "target")
 
 
-def make_batch(rows, source_length, target_length):
-    """Random words, `((source, target_input), target)`, int32."""
-    random = np.random.default_rng(0)
-    source = random.integers(4, SOURCE_WORDS, (rows, source_length), "int32")
-    target = random.integers(4, TARGET_WORDS, (rows, target_length + 1), "int32")
-    return (source, target[:, :-1]), target[:, 1:]
+class Meter:
+    """Batches that note what the process has used when some of them are taken.
+
+    Args:
+        batches: has a length and items `((source, target_input), target)`.
+        updates: number of batches to measure; with those before and after, so many are offered.
+    """
+
+    def __init__(self, batches, updates):
+        self._batches = batches
+        self._length = WARM_UP + updates + 1
+        self._marks = {WARM_UP: None, WARM_UP + updates: None}
+        self._tokens = 0
+        if len(batches) < self._length:
+            raise ValueError(
+                f"The data is too short: {len(batches)} batches, of {self._length} that are needed."
+            )
+
+    def __getattr__(self, name):
+        return getattr(self._batches, name)
+
+    def __len__(self):
+        return self._length
+
+    def __getitem__(self, index):
+        if index in self._marks:
+            self._marks[index] = _usage()
+        batch = self._batches[index]
+        if WARM_UP <= index < self._length - 1:
+            self._tokens += int((batch[1] != 0).sum())
+        return batch
+
+    def result(self):
+        """What the measured updates used: a dictionary."""
+        return _result(*self._marks.values(), self._tokens)
 
 
-def make_model(size, dtype, rate):
-    head = size.d_model // size.h
-    model = TransformerModel(
-        *WORDS, 16, 16, size.h, head, head, size.d_model, size.d_ff, size.n, rate,
-        norm_first=True, tie_output=True, dtype=dtype,
-    )  # fmt: skip
-    model.build(((None, None), (None, None)))
-    return model
+def _result(before, after, tokens):
+    used = {name: after[name] - before[name] for name in after}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # GiB
+    return {**used, "tokens": tokens, "peak": peak}
 
 
-def make_ours(size, batch, dtype, jit_compile, rate, label_smoothing):
-    """Our step."""
-    model, optimizer = make_model(size, dtype, rate), Adam(1e-4)
+def _usage():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "user": used.ru_utime, "system": used.ru_stime, "wall": time.perf_counter(),
+        "faults": used.ru_minflt,
+    }  # fmt: skip
+
+
+def read_data(task):
+    """Reads the pairs as `train.py` does: `RunConfig`, dataset, training and validation batches."""
+    from keras_transformer.config import RunConfig
+    from keras_transformer.training.run import make_batches, prepare_dataset
+
+    config = RunConfig(**task["config"])
+    dataset = prepare_dataset(config)
+    return config, dataset, *make_batches(config, dataset)
+
+
+def prepare(task):
+    """Writes the batches for systems that know neither Keras nor our tokenizers, and the pieces."""
+    import numpy as np
+
+    config, dataset, batches, _ = read_data(task)
+    arrays = {"words": [x.vocab_size for x in (dataset.source_tokenizer, dataset.target_tokenizer)]}
+    for i in range(min(len(batches), WARM_UP + task["updates"] + 1)):
+        (source, target_input), target = batches[i]
+        arrays |= {f"source{i}": source, f"input{i}": target_input, f"target{i}": target}
+    folder = Path(task["folder"])
+    np.savez(folder / BATCHES, **arrays)
+    tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
+    pieces = {
+        f"{part}.{SIDES[side]}": [tokenizer.tokenize(pair[side]) for pair in pairs]
+        for part, pairs in (("train", dataset.train), ("validation", dataset.validation))
+        for side, tokenizer in enumerate(tokenizers)
+    }
+    for name, lines in pieces.items():
+        _write_lines(folder / name, map(" ".join, lines))
+    for side in SIDES:
+        used = SIDES if config.share_vocabulary else (side,)
+        words = {piece for x in used for line in pieces[f"train.{x}"] for piece in line}
+        _write_lines(
+            folder / f"vocabulary.{side}", ["<unk>", "<pad>", "<s>", "</s>", *sorted(words)]
+        )
+    return {}
+
+
+def _write_lines(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def train_ours(task):
+    """The public loop, from a file."""
+    from keras_transformer.training.process import tune_process
+
+    tune_process()
+    from keras_transformer import Trainer
+
+    config, _, batches, validation, model, optimizer = _make_ours(task)
+    meter = Meter(batches, task["updates"])
+    trainer = Trainer(model, optimizer, Path(task["folder"], "run"), config.label_smoothing)
+    trainer.train(meter, validation, epochs=1)
+    return meter.result()
+
+
+def train_step_alone(task):
+    """The step on batches that are ready: what the loop adds to it is not there."""
+    from keras_transformer.training.process import tune_process
+
+    tune_process()
+    import tensorflow as tf
+
+    from keras_transformer.backend import backend_module
+    from keras_transformer.training.accumulation import with_words
+
+    config, _, batches, _, model, optimizer = _make_ours(task)
     optimizer.build(model.trainable_variables)
-    step = TrainingStep(model, optimizer, label_smoothing, jit_compile)
-    # Prepared as the step's own loop does, but once: that takes place beside the computation.
-    inputs, target = tf.nest.map_structure(tf.constant, batch)
-    words = tf.constant(float(target.shape[0] * target.shape[1]))
-    return lambda: step._train_batch(inputs, target, words).numpy()
+    step = backend_module().TrainingStep(model, optimizer, config.label_smoothing)
+    ready = [tf.nest.map_structure(tf.constant, batch) for batch in with_words(batches)]
+    meter = Meter([batches[i] for i in range(len(batches))], task["updates"])
+    for index in range(len(meter)):
+        meter[index]
+        step._train_batch(*ready[index])
+    return meter.result()
 
 
-def make_fit(size, batch, rate):
-    """Our layers, trained by Keras."""
-    return _fit(make_model(size, "float32", rate), batch, MaskedCrossEntropy(), False)
+def _make_ours(task):
+    import keras
+
+    from keras_transformer.run_folder import make_model
+    from keras_transformer.training.run import make_optimizer
+
+    config, dataset, batches, validation = read_data(task)
+    keras.utils.set_random_seed(config.seed)
+    tokenizers = dataset.source_tokenizer, dataset.target_tokenizer
+    model = make_model(config, *tokenizers, config.dtype)
+    return config, dataset, batches, validation, model, make_optimizer(config, config.dtype)
 
 
-def make_hub(size, batch, rate, jit_compile):
-    """KerasHub's layers, trained by Keras."""
-    model = decoding_peers.HubModel(size, rate, WORDS)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    return _fit(model, batch, loss, jit_compile)
+def train_hub(task):
+    """KerasHub's layers by `model.fit`, as it is used: with a dataset free of page faults."""
+    from keras_transformer.training.process import tune_process
+
+    tune_process()
+    import keras
+    from hub_model import HubModel
+
+    from keras_transformer import as_dataset
+
+    config, dataset, batches, _ = read_data(task)
+    keras.config.set_dtype_policy(config.dtype)
+    meter = Meter(batches, task["updates"])
+    words = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    length = max(batches.shapes)
+    model = HubModel(config, words, length, config.rate, config.share_vocabulary, padding=True)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=0)
+    model.compile(keras.optimizers.Adam(1e-4), loss, jit_compile=False)
+    model.fit(as_dataset(meter), epochs=1, verbose=0)
+    return meter.result()
 
 
-def _fit(model, batch, loss, jit_compile):
-    model.compile(keras.optimizers.Adam(1e-4), loss, jit_compile=jit_compile)
-    inputs, target = tf.nest.map_structure(tf.constant, batch)
-    return lambda: model.train_on_batch(inputs, target)
+def train_torch(task):
+    """`torch.nn.Transformer` with a DataLoader over the same batches, without their empty rows."""
+    import numpy as np
+    import torch
+    from torch_model import TorchModel
 
+    from keras_transformer.config import RunConfig
 
-def make_torch(size, batch, dtype, rate, label_smoothing, threads):
-    """`torch.nn.Transformer` in eager mode."""
-    torch.set_num_threads(threads)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = decoding_peers.TorchModel(size, rate, WORDS).train().to(device)
+    torch.set_num_threads(1)
+    config = RunConfig(**task["config"])
+
+    class Batches:
+        def __init__(self):
+            arrays = np.load(Path(task["prepared"]) / BATCHES)
+            self.words = arrays["words"].tolist()
+            self.items = [
+                ((arrays[f"source{i}"], arrays[f"input{i}"]), arrays[f"target{i}"])
+                for i in range((len(arrays) - 1) // 3)
+            ]
+
+        def __len__(self):
+            return len(self.items)
+
+        def __getitem__(self, index):
+            return self.items[index]
+
+    def to_tensors(batch):
+        (source, inputs), target = batch
+        rows = source.any(axis=1)
+        return [torch.from_numpy(x[rows].astype("int64")) for x in (source, inputs, target)]
+
+    batches = Batches()
+    meter = Meter(batches, task["updates"])
+    loader = torch.utils.data.DataLoader(meter, batch_size=None, collate_fn=to_tensors)
+    length = max(source.shape[1] for (source, _), _ in batches.items)
+    model = TorchModel(config, batches.words, length, config.rate, config.share_vocabulary).train()
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    loss = torch.nn.CrossEntropyLoss(label_smoothing=label_smoothing)
-    (source, inputs), target = batch
-    arrays = (x.astype("int64") for x in (source, inputs, target))
-    source, inputs, target = (torch.from_numpy(x).to(device) for x in arrays)
-    mask = model.body.generate_square_subsequent_mask(inputs.shape[1]).to(device)
-
-    def update():
+    loss = torch.nn.CrossEntropyLoss(ignore_index=0, label_smoothing=config.label_smoothing)
+    bfloat16 = config.dtype == "mixed_bfloat16"
+    for source, inputs, target in loader:
         optimizer.zero_grad()
-        with torch.autocast(device, torch.bfloat16, enabled=dtype == "bfloat16"):
-            x, y = model.embed(model.source, source), model.embed(model.target, inputs)
-            logits = model.body(x, y, tgt_mask=mask, tgt_is_causal=True) @ model.target.weight.T
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+            logits = model(source, inputs)
         loss(logits.float().flatten(0, 1), target.flatten()).backward()
         optimizer.step()
-        if device == "cuda":
-            torch.cuda.synchronize()
-
-    return update
+    return meter.result()
 
 
-def gigaflop(size, rows, source_length, target_length):
-    """The work of the matrix products of a step, forwards and backwards, in GFLOP.
+def train_joeynmt(task):
+    """JoeyNMT's own command on the same pieces and sizes, in batches of its own."""
+    from joeynmt.__main__ import main as joeynmt
+    from joeynmt.batch import Batch
 
-    Two for each weight and token, and twice as many backwards; without the products of queries,
-    keys and values among each other, which are small at these lengths.
-    """
-    square, inner = size.d_model**2, 2 * size.d_model * size.d_ff
-    source = size.n * (4 * square + inner + 2 * square)  # with the keys and values of the decoder
-    target = size.n * (6 * square + inner) + size.d_model * TARGET_WORDS
-    return 6 * rows * (source_length * source + target_length * target) / 1e9
+    updates = task["updates"]
+    counted, tokens, marks = [0], [0], []
+    normalize = Batch.normalize  # is called once for each batch
+
+    def noted(batch, *arguments, **keywords):
+        if counted[0] in (WARM_UP, WARM_UP + updates):
+            marks.append(_usage())
+        if WARM_UP <= counted[0] < WARM_UP + updates:
+            tokens[0] += int(batch.ntokens)
+        counted[0] += 1
+        return normalize(batch, *arguments, **keywords)
+
+    Batch.normalize = noted
+    path = Path(task["folder"], "joeynmt.yaml")
+    path.write_text(json.dumps(_joeynmt_config(task)))  # JSON is YAML as well
+    sys.argv = ["joeynmt", "train", str(path), "--skip-test"]
+    joeynmt()
+    return _result(*marks, tokens[0])
 
 
-def matrix_product_rate(dtype, size=8192 if ON_GPU else 1024):
-    """GFLOP per second of TensorFlow's matrix product: of processor time, or of a GPU's."""
-    clock = time.perf_counter if ON_GPU else time.process_time
-    x = tf.cast(tf.random.normal((size, size)), dtype)
-    tf.matmul(x, x)[0, 0].numpy()
-    times = []
-    for _ in range(5):
-        start = clock()
-        for _ in range(10):
-            y = tf.matmul(x, x)
-        y[0, 0].numpy()  # waits for all of them
-        times.append((clock() - start) / 10)
-    return 2 * size**3 / sorted(times)[2] / 1e9
+def _joeynmt_config(task):
+    config, prepared = task["config"], Path(task["prepared"])
+    by_tokens = config["batch_tokens"] is not None
+    embeddings = {"embedding_dim": config["d_model"], "scale": True, "dropout": config["rate"]}
+    half = {
+        "type": "transformer", "num_layers": config["n"], "num_heads": config["h"],
+        "hidden_size": config["d_model"], "ff_size": config["d_ff"], "dropout": config["rate"],
+        "layer_norm": "pre", "embeddings": embeddings,
+    }  # fmt: skip
+    side = {"level": "word", "lowercase": False, "max_length": 128}
+    return {
+        "name": "benchmark", "joeynmt_version": "2.3.0", "use_cuda": False,
+        "random_seed": config["seed"], "model_dir": str(Path(task["folder"], "joeynmt")),
+        "data": {
+            "train": str(prepared / "train"), "dev": str(prepared / "validation"),
+            "dataset_type": "plain",
+            "src": {"lang": "source", "voc_file": str(prepared / "vocabulary.source"), **side},
+            "trg": {"lang": "target", "voc_file": str(prepared / "vocabulary.target"), **side},
+        },
+        "testing": {},
+        "training": {
+            "optimizer": "adam", "scheduling": "noam", "normalization": "tokens",
+            "batch_type": "token" if by_tokens else "sentence",
+            "batch_size": config["batch_tokens"] if by_tokens else config["batch_size"],
+            "label_smoothing": config["label_smoothing"], "epochs": 100,
+            "updates": WARM_UP + task["updates"] + 1, "overwrite": True,
+            "logging_freq": 10_000, "validation_freq": 10_000,
+        },
+        "model": {
+            "tied_embeddings": config["share_vocabulary"], "tied_softmax": True,
+            "encoder": half, "decoder": half,
+        },
+    }  # fmt: skip
+
+
+SYSTEMS = {
+    "prepare": prepare,
+    "keras_transformer": train_ours,
+    "its step alone, fed by hand (an upper bound)": train_step_alone,
+    "torch.nn.Transformer": train_torch,
+    "KerasHub layers, fit": train_hub,
+    "JoeyNMT": train_joeynmt,
+}
+
+
+def main():
+    system, task = sys.argv[1:]
+    use_one_core()
+    print(json.dumps(SYSTEMS[system](json.loads(task))))
+
+
+if __name__ == "__main__":
+    main()

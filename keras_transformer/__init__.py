@@ -1,84 +1,11 @@
-"""The Transformer as Keras 3 layers: train, plot, translate."""
+"""The Transformer as Keras 3 layers: train, plot, translate.
 
-from keras_transformer.attention_page import (
-    AttentionView,
-    hypothesis_views,
-    text_views,
-    translation_views,
-    write_attention_page,
-)
-from keras_transformer.config import RunConfig
-from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
-from keras_transformer.data.images import AugmentedImages
-from keras_transformer.data.marian_tokenizer import MarianTokenizer
-from keras_transformer.data.next_words import next_words, ngram_prefixes
-from keras_transformer.data.pairs import read_pairs, write_pairs
-from keras_transformer.data.pretraining import PretrainingPairs, read_documents
-from keras_transformer.data.questions import answer_examples
-from keras_transformer.data.tokenizers import WordTokenizer
-from keras_transformer.data.wordpiece import WordPieceTokenizer
-from keras_transformer.evaluation import score
-from keras_transformer.inference.generate import Generate
-from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.translate import Hypothesis, Translate
-from keras_transformer.layers import (
-    AdditiveAttention,
-    AddNormalization,
-    BahdanauDecoder,
-    Decoder,
-    DecoderLayer,
-    Dense,
-    DotProductAttention,
-    Dropout,
-    Encoder,
-    EncoderLayer,
-    FeedForward,
-    LayerNormalization,
-    LuongAttention,
-    LuongDecoder,
-    MultiHeadAttention,
-    PatchEmbedding,
-    PositionEmbeddingFixedWeights,
-    PositionEmbeddingLayer,
-    SegmentEmbedding,
-    SequenceAttention,
-    record_attention,
-    sinusoidal_encoding,
-)
-from keras_transformer.masks import causal_mask, combine_masks, padding_mask
-from keras_transformer.models import (
-    AnsweringBert,
-    Bert,
-    EncoderClassifier,
-    Forecaster,
-    LSTMLanguageModel,
-    PretrainingBert,
-    RecurrentTranslator,
-    TransformerLanguageModel,
-    TransformerModel,
-    VisionTransformer,
-)
-from keras_transformer.plotting import (
-    plot_alignments,
-    plot_attention,
-    plot_attention_weights,
-    plot_losses,
-    plot_masks,
-    plot_patch_filters,
-    plot_position_similarity,
-    plot_positions,
-    plot_schedules,
-    plot_similarities,
-    plot_speeds,
-)
-from keras_transformer.reading import Classify, FindAnswer, Summarize, read_bert
-from keras_transformer.run_folder import RunFolder
-from keras_transformer.training.adam import Adam
-from keras_transformer.training.losses import MaskedCrossEntropy
-from keras_transformer.training.metrics import MaskedAccuracy, Perplexity
-from keras_transformer.training.run import evaluate_run, train_run
-from keras_transformer.training.schedules import WarmupSchedule, warmup_cosine
-from keras_transformer.training.trainer import Trainer
+The public names are loaded when the first of them is used, and Keras with them. A program can thus
+read its arguments and set up its process before.
+"""
+
+import sys
+from typing import TYPE_CHECKING
 
 __all__ = [
     "Adam",
@@ -135,6 +62,7 @@ __all__ = [
     "WordPieceTokenizer",
     "WordTokenizer",
     "answer_examples",
+    "as_dataset",
     "causal_mask",
     "combine_masks",
     "evaluate_run",
@@ -166,3 +94,20 @@ __all__ = [
     "write_attention_page",
     "write_pairs",
 ]
+
+# Keras finds our classes in a saved file if they are loaded. Keras itself is no longer to be
+# waited for once it is imported.
+if TYPE_CHECKING or "keras" in sys.modules:
+    from keras_transformer._public import *
+else:
+
+    def __getattr__(name):
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from keras_transformer import _public
+
+        globals().update({public: getattr(_public, public) for public in __all__})
+        return globals()[name]
+
+    def __dir__():
+        return sorted({*globals(), *__all__})

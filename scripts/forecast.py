@@ -2,11 +2,11 @@
 
 import argparse
 
-import keras
 import numpy as np
 
-from keras_transformer.models.forecaster import Forecaster
+import keras_transformer as kt
 from keras_transformer.series import fibonacci, make_windows, read_series, scale
+from keras_transformer.training.process import tune_process
 
 
 def parse_arguments(parser):
@@ -39,9 +39,13 @@ def split_fibonacci(steps):
 def main():
     parser = argparse.ArgumentParser(prog="forecast.py", description=__doc__)
     args = parse_arguments(parser)
+    tune_process()  # before Keras is imported
+
+    import keras
+
     keras.utils.set_random_seed(args.seed)
     try:
-        model = Forecaster(args.units, args.steps, args.attention)
+        model = kt.Forecaster(args.units, args.steps, args.attention)
         of_file = args.csv and split_file(args.csv, args.column, args.steps)
         parts = of_file or split_fibonacci(args.steps)
         rate = keras.optimizers.schedules.CosineDecay(0.01, args.epochs * len(parts[0][0]))

@@ -5,8 +5,7 @@ import shlex
 from pathlib import Path
 
 from keras_transformer.config import PRESETS, RunConfig, add_flags
-from keras_transformer.run_folder import RunFolder
-from keras_transformer.training.run import train_run
+from keras_transformer.training.process import tune_process
 
 
 def make_parser():
@@ -38,6 +37,11 @@ def main():
     parser = make_parser()
     changes = vars(parser.parse_args())
     folder, resume, preset = (changes.pop(name) for name in ("run", "resume", "preset"))
+    tune_process()  # before Keras is imported
+
+    from keras_transformer.run_folder import RunFolder
+    from keras_transformer.training.run import train_run
+
     run = RunFolder(folder or Path("runs") / Path(changes.get("data", RunConfig.data)).stem)
     try:
         train_run(make_config(run, resume, preset, changes), run.path)

@@ -4,35 +4,32 @@ import argparse
 import math
 from pathlib import Path
 
-import keras
-
-from keras_transformer.data.pretraining import PretrainingPairs, read_documents
-from keras_transformer.data.wordpiece import WordPieceTokenizer
-from keras_transformer.models.bert import Bert
-from keras_transformer.models.bert_heads import PretrainingBert
-from keras_transformer.training.losses import MaskedCrossEntropy
-from keras_transformer.training.schedules import warmup_cosine
+import keras_transformer as kt
+from keras_transformer.training.process import tune_process
 
 DATA = Path(__file__).parents[1] / "data/english-german.tsv"
 
 
 def train(text, run, epochs, batch_size, seq_length, d_model, learning_rate):
+    import keras
+
     keras.utils.set_random_seed(0)
-    documents, sizes = read_documents(text), (seq_length, batch_size, 0)
+    documents, sizes = kt.read_documents(text), (seq_length, batch_size, 0)
     if len(documents) < 10:  # a tenth is held out
         raise ValueError(f"Give ten documents or more, see --help. Received: {len(documents)}")
     held_out, documents = documents[: len(documents) // 10], documents[len(documents) // 10 :]
-    tokenizer = WordPieceTokenizer.train(documents)
-    batches = PretrainingPairs(documents, tokenizer, *sizes)
-    held_out = PretrainingPairs(held_out, tokenizer, *sizes, dynamic=False)
+    tokenizer = kt.WordPieceTokenizer.train(documents)
+    batches = kt.PretrainingPairs(documents, tokenizer, *sizes)
+    held_out = kt.PretrainingPairs(held_out, tokenizer, *sizes, dynamic=False)
     heads = (4, d_model // 4, d_model // 4)
-    body = Bert(tokenizer.vocab_size, seq_length, *heads, d_model, 4 * d_model, n=2, rate=0.1)
-    model = PretrainingBert(body)
-    rate = warmup_cosine(learning_rate, epochs * len(batches))
+    body = kt.Bert(tokenizer.vocab_size, seq_length, *heads, d_model, 4 * d_model, n=2, rate=0.1)
+    model = kt.PretrainingBert(body)
+    rate = kt.warmup_cosine(learning_rate, epochs * len(batches))
     follows = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    losses = {"words": MaskedCrossEntropy(), "next": follows}
+    losses = {"words": kt.MaskedCrossEntropy(), "next": follows}
     model.compile(keras.optimizers.AdamW(rate), losses, metrics={"next": ["accuracy"]})
-    fitted = model.fit(batches, validation_data=held_out, epochs=epochs, shuffle=False, verbose=2)
+    batches, validation = kt.as_dataset(batches), kt.as_dataset(held_out)
+    fitted = model.fit(batches, validation_data=validation, epochs=epochs, shuffle=False, verbose=2)
     tokenizer.save(run / "tokenizer.json")
     body.save(run / "bert.keras")
     words, follows = (fitted.history[f"val_{name}_loss"][-1] for name in losses)
@@ -49,8 +46,10 @@ def main():
     parser.add_argument("--seq-length", type=int, default=24, help="tokens of both texts together")
     parser.add_argument("--d-model", type=int, default=128, help="size of the vectors")
     parser.add_argument("--learning-rate", type=float, default=1e-3, help="the highest")
+    arguments = parser.parse_args()
+    tune_process()  # before Keras is imported
     try:
-        train(**vars(parser.parse_args()))
+        train(**vars(arguments))
     except (OSError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: error: {error}\n")
 

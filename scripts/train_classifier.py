@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-import keras
 import numpy as np
 
 import keras_transformer as kt
+from keras_transformer.training.process import tune_process
 
 SIZES = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 512, "n": 2, "rate": 0.1}
 
@@ -22,6 +22,8 @@ def make_bert(texts):
 
 
 def train(data, bert, run, epochs, learning_rate):
+    import keras
+
     keras.utils.set_random_seed(0)
     examples = kt.read_pairs(data) if data else read_questions_without_marks()
     np.random.default_rng(0).shuffle(examples)
@@ -49,8 +51,10 @@ def main():
     parser.add_argument("--run", type=Path, default=Path("runs/labels"), help="folder to write")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--learning-rate", type=float, default=5e-4, help="published BERTs: 2e-5")
+    arguments = parser.parse_args()
+    tune_process()  # before Keras is imported
     try:
-        train(**vars(parser.parse_args()))
+        train(**vars(arguments))
     except (OSError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: error: {error}\n")
 

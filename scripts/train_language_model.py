@@ -5,10 +5,8 @@ import math
 import time
 from pathlib import Path
 
-import keras
-
 import keras_transformer as kt
-from keras_transformer.data.pretraining import unigram_entropy
+from keras_transformer.training.process import tune_process
 
 DATA = Path(__file__).parents[1] / "data/english-german.tsv"
 SIZES = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 256, "n": 2, "rate": 0.3}
@@ -19,6 +17,10 @@ MODELS = {
 
 
 def train(text, run, model, epochs, prompt, prefixes):
+    import keras
+
+    from keras_transformer.data.pretraining import unigram_entropy
+
     texts = kt.read_documents(text)
     cut = len(texts) // 10
     tokenizer = kt.WordTokenizer.train(texts[cut:])
@@ -49,8 +51,10 @@ def main():
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--prompt", default="", help="what to go on with")
     parser.add_argument("--prefixes", action="store_true", help="learn each beginning by itself")
+    arguments = parser.parse_args()
+    tune_process()  # before Keras is imported
     try:
-        train(**vars(parser.parse_args()))
+        train(**vars(arguments))
     except (OSError, ValueError) as error:
         parser.exit(2, f"{parser.prog}: error: {error}\n")
 

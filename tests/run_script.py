@@ -2,9 +2,11 @@
 
 import contextlib
 import io
+import os
 import runpy
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -34,7 +36,7 @@ def run_and_listen(name, *arguments, expected=0, **options):
 def watch_script(name, *arguments, folder, text="", stdin=None, output=None):
     """Runs it however it ends; returns its status, its output and what it says beside."""
     output, errors, status = output or io.StringIO(), io.StringIO(), 0
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ):
         patch.chdir(folder)
         patch.setattr(sys, "argv", [name, *map(str, arguments)])
         patch.setattr(sys, "stdin", stdin or io.StringIO(text))

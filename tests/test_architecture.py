@@ -86,15 +86,30 @@ def test_every_public_name_is_there_and_explained():
         assert getattr(keras_transformer, name).__doc__, name
 
 
-def test_importing_needs_no_tensorflow():
-    code = "import sys; sys.modules['tensorflow'] = None; import keras_transformer"
+def test_public_names_are_loaded_when_they_are_used_and_need_no_tensorflow():
+    code = """
+import sys
+sys.modules["tensorflow"] = None
+import keras_transformer as kt
+from keras_transformer.training.process import tune_process
+assert "keras" not in sys.modules
+assert set(kt.__all__) <= set(dir(kt))
+for name in kt.__all__:
+    getattr(kt, name)
+assert not hasattr(kt, "Nothing")
+"""
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
-def test_the_scripts_are_short():
-    for script in (ROOT / "scripts").glob("*.py"):
-        assert len(script.read_text(encoding="utf-8").splitlines()) < 60, script.name
+def test_keras_knows_the_classes_of_saved_files():
+    """Also if no name of the package is used."""
+    code = """
+import keras
+import keras_transformer
+assert keras.saving.get_registered_object("keras_transformer>TransformerModel")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_backend_under_test_is_the_one_asked_for():

@@ -47,7 +47,7 @@ def train_run(config, folder):
     begun = run.exists
     if begun:
         config = run.read_config().with_changes(**dataclasses.asdict(config))
-    dataset = _prepare(config, run.read_tokenizers() if begun else None)
+    dataset = prepare_dataset(config, run.read_tokenizers() if begun else None)
     if begun:
         run.check_dataset(dataset)
     # Several processes have all read the folder when they join, and only then one of them writes.
@@ -59,7 +59,10 @@ def train_run(config, folder):
             run.write_config(config)
         elif trainer.chief:
             run.create(config, dataset)
-        batches = _make_batches(config, dataset, run, begun, trainer.chief)
+        counted = run.read_batches() if begun and config.stream else None
+        batches = make_batches(config, dataset, counted)
+        if config.stream and trainer.chief:
+            run.write_batches(batches[0].counted)
         history, interrupted = trainer.train(*batches, config.epochs)
     if not trainer.chief:
         return None
@@ -72,7 +75,17 @@ def train_run(config, folder):
     return _report(run)
 
 
-def _prepare(config, tokenizers):
+def prepare_dataset(config, tokenizers=None):
+    """Reads and prepares the sentence pairs of a run, and prints what they are.
+
+    Args:
+        config: a `RunConfig`.
+        tokenizers: those of source and target, if the run has some: then a streamed file is not
+            read for them again.
+
+    Returns:
+        A `PreparedDataset`.
+    """
     data, *held_out = (
         path and _find(path) for path in (config.data, config.validation, config.test)
     )
@@ -101,8 +114,17 @@ def _find(path):
     return path
 
 
-def _make_batches(config, dataset, run, begun, chief):
-    counted = run.read_batches() if begun and config.stream else None
+def make_batches(config, dataset, counted=None):
+    """Makes the batches of a run and prints how many there are.
+
+    Args:
+        config: a `RunConfig`.
+        dataset: a `PreparedDataset`.
+        counted: of pairs that stay in their file, see `StreamedBuckets`.
+
+    Returns:
+        Batches of the training part, and of the validation part.
+    """
     size = config.batch_size if config.batch_tokens is None else None
     batches, validation = (
         dataset.batches(pairs, size, seed, config.batch_tokens, *options)
@@ -111,8 +133,6 @@ def _make_batches(config, dataset, run, begun, chief):
             (dataset.validation, None),
         )
     )
-    if config.stream and chief:
-        run.write_batches(batches.counted)
     print(
         f"{len(batches):,} batches of "
         f"{f'{size} pairs' if size else f'{config.batch_tokens:,} tokens'} "

@@ -2,9 +2,11 @@
 
 import contextlib
 import functools
+import itertools
 import os
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from keras_transformer.training.accumulation import accumulation, with_words
@@ -197,6 +199,41 @@ def compile_inference(model, jit_compile):
         return tf.nest.map_structure(lambda x: x.numpy(), graphs[shapes](inputs))
 
     return call
+
+
+def as_dataset(batches):
+    """Makes a `tf.data.Dataset` of the batches of a `keras.utils.PyDataset`.
+
+    `tf.data.Dataset.from_generator`, and so `fit` on the batches themselves, would have TensorFlow
+    set glibc's allocator, see `prefetched`.
+
+    All its epochs have the number of batches that the first one has, for which `fit` asks. Of a
+    longer epoch the last batches are left out, of a shorter one the first ones come again.
+    """
+    specs = tf.nest.map_structure(
+        lambda x: tf.TensorSpec((None,) * np.ndim(x), np.asarray(x).dtype), batches[0]
+    )
+    flat, passes, number = tf.nest.flatten(specs), itertools.count(), len(batches)
+
+    def begin():
+        if next(passes):
+            batches.on_epoch_end()
+        return np.int64(number)
+
+    def arrays(index):
+        return tf.nest.flatten(batches[index % len(batches)])
+
+    def take(index):
+        tensors = tf.numpy_function(arrays, [index], [spec.dtype for spec in flat])
+        for tensor, spec in zip(tensors, flat, strict=True):
+            tensor.set_shape(spec.shape)
+        return tf.nest.pack_sequence_as(specs, tensors)
+
+    def epoch(_):
+        return tf.data.Dataset.range(tf.numpy_function(begin, [], tf.int64))
+
+    dataset = tf.data.Dataset.from_tensors(0).flat_map(epoch).map(take)
+    return dataset.apply(tf.data.experimental.assert_cardinality(number)).prefetch(2)
 
 
 @functools.cache  # a process can join others once

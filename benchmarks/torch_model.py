@@ -1,0 +1,60 @@
+"""A translator around `torch.nn.Transformer`."""
+
+import torch
+
+
+class TorchModel(torch.nn.Module):
+    """The model that is compared with ours; its positions are learned.
+
+    Args:
+        size: has the attributes `d_model`, `n`, `h` and `d_ff`.
+        words: numbers of source and target words.
+        length: greatest number of tokens.
+        rate: dropout rate.
+        share: whether source and target have one matrix of word vectors.
+    """
+
+    def __init__(self, size, words, length, rate=0.1, share=False):
+        super().__init__()
+        self.source, self.target = (torch.nn.Embedding(n, size.d_model) for n in words)
+        if share:
+            self.target = self.source
+        for embedding in (self.source, self.target):
+            torch.nn.init.normal_(embedding.weight, std=size.d_model**-0.5)
+        self.positions = torch.nn.Parameter(torch.zeros(length, size.d_model))
+        self.body = torch.nn.Transformer(
+            size.d_model, size.h, size.n, size.n, size.d_ff, rate, batch_first=True, norm_first=True
+        )
+        self.dropout = torch.nn.Dropout(rate)
+        mask = self.body.generate_square_subsequent_mask(length)
+        self.register_buffer("mask", mask == float("-inf"))  # True: may not attend
+
+    def embed(self, embedding, ids):
+        scale = embedding.embedding_dim**0.5
+        return self.dropout(embedding(ids) * scale + self.positions[: ids.shape[1]])
+
+    def forward(self, source, target):
+        """(B, S) and (B, T) ids, 0 for padding -> logits (B, T, V)."""
+        length, padding = target.shape[1], source == 0
+        x = self.body(
+            self.embed(self.source, source),
+            self.embed(self.target, target),
+            tgt_mask=self.mask[:length, :length],
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+            tgt_is_causal=True,
+        )
+        return x @ self.target.weight.T
+
+    @torch.inference_mode()
+    def search(self, source, steps, start_id):
+        """Decodes greedily: the whole beginning anew for each token; the source is encoded once."""
+        encoded = self.body.encoder(self.embed(self.source, source))
+        target = torch.full((len(source), 1), start_id)
+        for length in range(1, steps + 1):
+            mask = self.mask[:length, :length]
+            x = self.embed(self.target, target)
+            x = self.body.decoder(x, encoded, tgt_mask=mask, tgt_is_causal=True)
+            best = (x[:, -1] @ self.target.weight.T).argmax(dim=1, keepdim=True)
+            target = torch.cat([target, best], dim=1)
+        return target[:, 1:]

@@ -18,7 +18,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests compile much and compute little.
 test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants parity check format bench notebooks docs clean
+.PHONY: train test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants parity check format bench bench-gpu notebooks docs clean
 
 train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -69,12 +69,15 @@ format: .venv/installed
 	$(BIN)/ruff format
 
 bench: .venv/bench ## one table row per system and question; an hour. PAIRS=FILE: an hour more
-	for name in attention train_step decoding course scaling streaming; do \
+	for name in attention training decoding course scaling streaming; do \
 		$(BIN)/python benchmarks/$$name.py || exit 1; \
 	done
 	for name in $(if $(PAIRS),time_to_quality faults); do \
 		$(BIN)/python benchmarks/$$name.py $(PAIRS) || exit 1; \
 	done
+
+bench-gpu: ## training and decoding on a GPU, by JAX; installs nothing, PYTHON=... has what it needs
+	PYTHONPATH="$(CURDIR)" $(PYTHON) benchmarks/gpu.py $(ARGS)
 
 notebooks: .venv/notebooks ## builds and executes all of them; ARGS="01_attention" only some
 	$(BIN)/python notebooks/build.py $(ARGS)

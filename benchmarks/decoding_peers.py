@@ -14,7 +14,9 @@ import keras
 import keras_hub
 import numpy as np
 import torch
+from hub_model import HubModel
 from keras import ops
+from torch_model import TorchModel
 
 from keras_transformer import TransformerModel, Translate, WordTokenizer
 from keras_transformer.backend import backend_module
@@ -119,53 +121,18 @@ def words_by_id(tokenizer):
     return dict(zip(tokenizer.encode(text), tokenizer.tokenize(text), strict=True))
 
 
-class HubModel(keras.Model):
-    """The same model of KerasHub's layers, put together as in its translation example.
-
-    It differs in two points: the positions are learned, and there are no padding masks (the batch
-    has no padding). The output is tied, which it is not in the example.
-    """
-
-    def __init__(self, size, rate=0.0, words=(WORDS, WORDS)):
-        super().__init__()
-        layers = keras_hub.layers
-        blocks = {"num_heads": size.h, "normalize_first": True, "dropout": rate}
-        self.source, self.target = (
-            layers.TokenAndPositionEmbedding(n, SOURCE_LENGTH, size.d_model) for n in words
-        )
-        self.encoders = [layers.TransformerEncoder(size.d_ff, **blocks) for _ in range(size.n)]
-        self.decoders = [layers.TransformerDecoder(size.d_ff, **blocks) for _ in range(size.n)]
-        self.norms = [keras.layers.LayerNormalization() for _ in range(2)]
-        self.sampler = keras_hub.samplers.GreedySampler()
-
-    def encode(self, source):
-        x = self.source(source)
-        for layer in self.encoders:
-            x = layer(x)
-        return self.norms[0](x)
-
-    def call(self, inputs):
-        source, target = inputs
-        encoded, x = self.encode(source), self.target(target)
-        for layer in self.decoders:
-            x = layer(x, encoded)
-        return self.to_logits(x)
-
-    def to_logits(self, x):
-        return self.target.token_embedding(self.norms[1](x), reverse=True)
-
-    def prompt(self, source):
-        start = ops.full((ops.shape(source)[0], 1), START_ID, "int32")
-        return ops.pad(start, ((0, 0), (0, STEPS)))
-
-
 class HubSearch(keras.Model):
     """The loop of KerasHub's example: the whole model anew for each token."""
 
     def __init__(self, model):
         super().__init__()
         self.model = model
+        self.sampler = keras_hub.samplers.GreedySampler()
         self.built = True
+
+    def prompt(self, source):
+        start = ops.full((ops.shape(source)[0], 1), START_ID, "int32")
+        return ops.pad(start, ((0, 0), (0, STEPS)))
 
     def call(self, request):
         source = request["source"]
@@ -174,8 +141,8 @@ class HubSearch(keras.Model):
             # The last place is only written to; the example has the model read it as well.
             return self.model((source, prompt[:, :STEPS]))[:, index - 1], None, cache
 
-        prompt = self.model.prompt(source)
-        return self.model.sampler(next_logits, prompt, index=1, model=self.model)[:, 1:]
+        prompt = self.prompt(source)
+        return self.sampler(next_logits, prompt, index=1, model=self.model)[:, 1:]
 
 
 class CachedHubSearch(HubSearch):
@@ -206,15 +173,15 @@ class CachedHubSearch(HubSearch):
             logits, caches = step(prompt, caches, index - 1, None)
             return logits, None, caches
 
-        prompt = self.model.prompt(request["source"])
+        prompt = self.prompt(request["source"])
         # Only what it computes from the source is wanted; the first token comes again.
         _, caches = step(prompt, [empty] * len(self.model.decoders), 0, 0)
-        return self.model.sampler(next_logits, prompt, caches, 1, model=self.model)[:, 1:]
+        return self.sampler(next_logits, prompt, caches, 1, model=self.model)[:, 1:]
 
 
 def make_hub(size, source):
     """Dictionary from a name to a function for each way to run KerasHub's layers."""
-    model, request = HubModel(size), {"source": source}
+    model, request = HubModel(size, (WORDS, WORDS), SOURCE_LENGTH), {"source": source}
     model((source, np.zeros((len(source), STEPS), "int32")))  # makes the weights
     plain, cached = HubSearch(model), CachedHubSearch(model)
     compile_inference = backend_module().compile_inference
@@ -228,41 +195,12 @@ def make_hub(size, source):
     }
 
 
-class TorchModel(torch.nn.Module):
-    """The same model of torch's parts; it differs as `HubModel` does."""
-
-    def __init__(self, size, rate=0.1, words=(WORDS, WORDS)):
-        super().__init__()
-        self.source, self.target = (torch.nn.Embedding(n, size.d_model) for n in words)
-        self.positions = torch.nn.Parameter(torch.zeros(SOURCE_LENGTH, size.d_model))
-        self.body = torch.nn.Transformer(
-            size.d_model, size.h, size.n, size.n, size.d_ff, rate, batch_first=True, norm_first=True
-        )
-        self.mask = self.body.generate_square_subsequent_mask(STEPS)
-
-    def embed(self, embedding, ids):
-        scale = embedding.embedding_dim**0.5
-        return embedding(ids) * scale + self.positions[: ids.shape[1]]
-
-    @torch.inference_mode()
-    def search(self, source):
-        """The whole beginning anew for each token; the source is encoded once."""
-        encoded = self.body.encoder(self.embed(self.source, source))
-        target = torch.full((len(source), 1), START_ID)
-        for length in range(1, STEPS + 1):
-            mask = self.mask[:length, :length]
-            x = self.embed(self.target, target)
-            x = self.body.decoder(x, encoded, tgt_mask=mask, tgt_is_causal=True)
-            best = (x[:, -1] @ self.target.weight.T).argmax(dim=1, keepdim=True)
-            target = torch.cat([target, best], dim=1)
-        return target[:, 1:]
-
-
 def make_torch(size, source, threads):
     """A loop over `torch.nn.Transformer`."""
     torch.set_num_threads(threads)
-    model = TorchModel(size).eval()
-    return lambda: model.search(torch.from_numpy(source.astype("int64"))).numpy()
+    model = TorchModel(size, (WORDS, WORDS), SOURCE_LENGTH).eval()
+    tokens = torch.from_numpy(source.astype("int64"))
+    return lambda: model.search(tokens, STEPS, START_ID).numpy()
 
 
 def check_lengths(systems):

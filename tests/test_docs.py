@@ -1,6 +1,10 @@
 """What the documents print works as printed, and what they name is there."""
 
+import os
+import platform
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import keras
@@ -82,13 +86,13 @@ def test_every_script_and_benchmark_is_there(path):
 
 
 BLOCKS = re.findall(
-    r"```python\n# (Both|Keras \d)\n(.*?)```",
+    r"```python\n# (Both|Keras \d|A program of its own)\n(.*?)```",
     (ROOT / "docs/keras3.md").read_text(encoding="utf-8"),
     re.DOTALL,
 )
 
 
-@pytest.mark.parametrize("i", range(1, len(BLOCKS)))
+@pytest.mark.parametrize("i", [i for i, (kind, _) in enumerate(BLOCKS) if "Keras" in kind])
 def test_what_is_of_keras_2_fails_and_what_is_of_keras_3_works(i, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     kind, code = BLOCKS[i]
@@ -99,3 +103,13 @@ def test_what_is_of_keras_2_fails_and_what_is_of_keras_3_works(i, monkeypatch, t
         return
     with pytest.raises((AttributeError, ImportError, TypeError, ValueError)):
         exec(code, names)
+
+
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="of TensorFlow")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator of glibc")
+def test_fit_on_a_pydataset_changes_how_memory_is_allocated():
+    """What the program shows; where a new version of TensorFlow does otherwise, it can go."""
+    (code,) = (code for kind, code in BLOCKS if kind == "A program of its own")
+    environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0"}
+    output = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+    assert int(output.split(" page faults")[0].split()[-1]) > 5000

@@ -4,10 +4,10 @@ BIN = .venv/bin
 # The tests that need no further installation.
 LOCAL = not parity and not browser
 QUICK = $(LOCAL) and not slow and not exhaustive
-MODEL_TESTS = tests/layers tests/models tests/training tests/data tests/test_plotting.py
+MODEL_TESTS = tests/layers tests/models tests/objectives tests/backends tests/training tests/data tests/test_plotting.py
 # Where the tests lie that are marked `every_backend`, and what runs on JAX in test-all.
-JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/layers tests/training tests/inference
-ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/test_attention_page.py tests/test_demo.py tests/test_reading.py tests/test_pretrained.py tests/test_pretrained_marian.py
+JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
+ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/pages tests/pretrained
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # What JAX has compiled serves the tests that follow, and the next run.

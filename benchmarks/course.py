@@ -18,7 +18,7 @@ def make_ours(model, source):
     import numpy as np
 
     from keras_transformer import SearchOptions
-    from keras_transformer.backend import backend_module
+    from keras_transformer.backends import backend_module
     from keras_transformer.inference.model_search import ModelSearch
     from keras_transformer.inference.rules import GO_ON
 
@@ -32,7 +32,7 @@ def make_course(model, source):
     import numpy as np
     from keras import ops
 
-    from keras_transformer.special_tokens import END_ID, START_ID
+    from keras_transformer._utils.special_tokens import END_ID, START_ID
 
     def decode():
         target = np.array([[START_ID]], "int32")

@@ -19,12 +19,12 @@ from keras import ops
 from torch_model import TorchModel
 
 from keras_transformer import TransformerModel, Translate, WordTokenizer
-from keras_transformer.backend import backend_module
+from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID
+from keras_transformer.backends import backend_module
 from keras_transformer.export.ctranslate2 import export_ctranslate2
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import GO_ON
-from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, START_ID
 
 WORDS, SOURCE_LENGTH, STEPS = 8000, 12, 10
 

@@ -17,8 +17,8 @@ import numpy as np  # noqa: E402
 from keras import ops  # noqa: E402
 
 import keras_transformer as kt  # noqa: E402
-from keras_transformer.run_folder import make_model  # noqa: E402
-from keras_transformer.special_tokens import START_ID  # noqa: E402
+from keras_transformer._utils.special_tokens import START_ID  # noqa: E402
+from keras_transformer.runs.folder import make_model  # noqa: E402
 from keras_transformer.training.run import make_optimizer  # noqa: E402
 
 

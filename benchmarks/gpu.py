@@ -20,8 +20,8 @@ import keras
 import numpy as np
 
 import keras_transformer as kt
-from keras_transformer.backend import backend_module
-from keras_transformer.run_folder import make_model
+from keras_transformer.backends import backend_module
+from keras_transformer.runs.folder import make_model
 
 # d_model, h, d_ff, n, tokens in a batch on each side, number of words. base and big are those of
 # "Attention Is All You Need", table 3.

@@ -43,8 +43,8 @@ def main():
     import keras
 
     from keras_transformer import PrepareDataset, RunConfig, Trainer, read_pairs
-    from keras_transformer.backend import backend_module
-    from keras_transformer.run_folder import make_model
+    from keras_transformer.backends import backend_module
+    from keras_transformer.runs.folder import make_model
     from keras_transformer.training.run import make_optimizer
 
     config = RunConfig(n_sentences=arguments.n_sentences, seed=arguments.seed)

@@ -119,7 +119,7 @@ def time_calls(run, calls=1):
 def processor_name():
     """The processor's name."""
     # Imported late: the package starts Keras, which must not happen before `use_cores`.
-    from keras_transformer.training.device import processor
+    from keras_transformer.backends.device import processor
 
     return processor().name
 

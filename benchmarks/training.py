@@ -21,7 +21,7 @@ from pathlib import Path
 
 from training_peers import SYSTEMS, WARM_UP
 
-from keras_transformer.training.device import processor
+from keras_transformer.backends.device import processor
 
 HERE = Path(__file__).resolve().parent
 OURS, REFERENCE, JOEYNMT = "keras_transformer", "torch.nn.Transformer", "JoeyNMT"

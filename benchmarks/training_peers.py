@@ -6,6 +6,7 @@ the settings of the run; `updates`, the number that is measured; `folder`, for f
 The last line of its output is JSON as well.
 """
 
+import functools
 import json
 import resource
 import sys
@@ -72,7 +73,7 @@ def _usage():
 
 def read_data(task):
     """Reads the pairs as `train.py` does: `RunConfig`, dataset, training and validation batches."""
-    from keras_transformer.config import RunConfig
+    from keras_transformer.runs.config import RunConfig
     from keras_transformer.training.run import make_batches, prepare_dataset
 
     config = RunConfig(**task["config"])
@@ -133,12 +134,14 @@ def train_step_alone(task):
     tune_process()
     import tensorflow as tf
 
-    from keras_transformer.backend import backend_module
-    from keras_transformer.training.accumulation import with_words
+    from keras_transformer.backends import backend_module
+    from keras_transformer.data.accumulation import with_words
+    from keras_transformer.objectives.metrics import loss_and_totals
 
     config, _, batches, _, model, optimizer = _make_ours(task)
     optimizer.build(model.trainable_variables)
-    step = backend_module().TrainingStep(model, optimizer, config.label_smoothing)
+    loss = functools.partial(loss_and_totals, label_smoothing=config.label_smoothing)
+    step = backend_module().TrainingStep(model, optimizer, loss)
     ready = [tf.nest.map_structure(tf.constant, batch) for batch in with_words(batches)]
     meter = Meter([batches[i] for i in range(len(batches))], task["updates"])
     for index in range(len(meter)):
@@ -150,7 +153,7 @@ def train_step_alone(task):
 def _make_ours(task):
     import keras
 
-    from keras_transformer.run_folder import make_model
+    from keras_transformer.runs.folder import make_model
     from keras_transformer.training.run import make_optimizer
 
     config, dataset, batches, validation = read_data(task)
@@ -188,7 +191,7 @@ def train_torch(task):
     import torch
     from torch_model import TorchModel
 
-    from keras_transformer.config import RunConfig
+    from keras_transformer.runs.config import RunConfig
 
     torch.set_num_threads(1)
     config = RunConfig(**task["config"])

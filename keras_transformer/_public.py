@@ -1,13 +1,5 @@
 """All public names, loaded together."""
 
-from keras_transformer.attention_page import (
-    AttentionView,
-    hypothesis_views,
-    text_views,
-    translation_views,
-    write_attention_page,
-)
-from keras_transformer.config import RunConfig
 from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
 from keras_transformer.data.images import AugmentedImages
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
@@ -20,6 +12,7 @@ from keras_transformer.data.wordpiece import WordPieceTokenizer
 from keras_transformer.evaluation import score
 from keras_transformer.inference.generate import Generate
 from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.tasks import Classify, FindAnswer, Summarize, read_bert
 from keras_transformer.inference.translate import Hypothesis, Translate
 from keras_transformer.layers import (
     AdditiveAttention,
@@ -58,6 +51,17 @@ from keras_transformer.models import (
     TransformerModel,
     VisionTransformer,
 )
+from keras_transformer.objectives.losses import MaskedCrossEntropy
+from keras_transformer.objectives.metrics import MaskedAccuracy, Perplexity
+from keras_transformer.objectives.optimizer import Adam
+from keras_transformer.objectives.schedules import WarmupSchedule, warmup_cosine
+from keras_transformer.pages.attention_page import (
+    AttentionView,
+    hypothesis_views,
+    text_views,
+    translation_views,
+    write_attention_page,
+)
 from keras_transformer.plotting import (
     plot_alignments,
     plot_attention,
@@ -71,12 +75,8 @@ from keras_transformer.plotting import (
     plot_similarities,
     plot_speeds,
 )
-from keras_transformer.reading import Classify, FindAnswer, Summarize, read_bert
-from keras_transformer.run_folder import RunFolder
-from keras_transformer.training.adam import Adam
+from keras_transformer.runs.config import RunConfig
+from keras_transformer.runs.folder import RunFolder
 from keras_transformer.training.fitting import as_dataset
-from keras_transformer.training.losses import MaskedCrossEntropy
-from keras_transformer.training.metrics import MaskedAccuracy, Perplexity
 from keras_transformer.training.run import evaluate_run, train_run
-from keras_transformer.training.schedules import WarmupSchedule, warmup_cosine
 from keras_transformer.training.trainer import Trainer

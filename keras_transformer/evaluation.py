@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sacrebleu.metrics import BLEU, CHRF
 
-from keras_transformer.checks import check_choice
+from keras_transformer._utils.checks import check_choice
 
 TOKENIZERS = tuple(BLEU.TOKENIZERS)  # by which BLEU can take sentences apart
 

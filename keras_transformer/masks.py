@@ -6,7 +6,7 @@ Shape letters: B batch, T query length, S key length. The masks broadcast to (B,
 
 from keras import ops
 
-from keras_transformer.special_tokens import PADDING_ID
+from keras_transformer._utils.special_tokens import PADDING_ID
 
 
 def padding_mask(ids):

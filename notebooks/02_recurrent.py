@@ -19,7 +19,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer import Forecaster, record_attention
-from keras_transformer.series import fibonacci, make_windows, scale
+from keras_transformer.data.series import fibonacci, make_windows, scale
 from keras_transformer.step_by_step import simple_rnn
 
 keras.utils.set_random_seed(0)

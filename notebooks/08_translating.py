@@ -32,7 +32,7 @@ from keras_transformer import (
     score,
     train_run,
 )
-from keras_transformer.special_tokens import END_ID, START_ID
+from keras_transformer._utils.special_tokens import END_ID, START_ID
 
 keras.utils.set_random_seed(0)
 

@@ -15,7 +15,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from keras_transformer.files import replacing
+from keras_transformer._utils.files import replacing
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600  # that a cell may take

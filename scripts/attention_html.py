@@ -25,7 +25,7 @@ def main():
     if arguments.bert is not None and len(arguments.texts) > 2:
         parser.error("give one text or two")
     try:
-        from keras_transformer.attention_page import write_attention_page
+        from keras_transformer.pages.attention_page import write_attention_page
 
         views, title = bert_views(arguments) if arguments.bert else run_views(arguments)
         write_attention_page(arguments.output, views, title)
@@ -35,8 +35,8 @@ def main():
 
 
 def run_views(arguments):
-    from keras_transformer.attention_page import translation_views
     from keras_transformer.inference.translate import Translate
+    from keras_transformer.pages.attention_page import translation_views
 
     folder, sentence = arguments.texts
     translate = Translate.from_run(folder)
@@ -45,8 +45,8 @@ def run_views(arguments):
 
 
 def bert_views(arguments):
-    from keras_transformer.attention_page import text_views
-    from keras_transformer.reading import read_bert
+    from keras_transformer.inference.tasks import read_bert
+    from keras_transformer.pages.attention_page import text_views
 
     model, tokenizer = read_bert(arguments.bert)
     return text_views(model, tokenizer, *arguments.texts), " | ".join(arguments.texts)

@@ -3,7 +3,7 @@
 import argparse
 import shlex
 
-from keras_transformer.run_folder import RunFolder
+from keras_transformer.runs.folder import RunFolder
 from keras_transformer.training.averaging import average_weights
 
 

@@ -35,8 +35,8 @@ def main():
 def serve_run(arguments):
     print(f"Loading {arguments.run}; the first translation takes some seconds more.", flush=True)
 
-    from keras_transformer.demo import serve  # takes seconds: tell first
     from keras_transformer.inference.translate import Translate
+    from keras_transformer.pages.demo import serve  # takes seconds: tell first
 
     translate = Translate.from_run(arguments.run, arguments.weights)
     n_best = min(4, arguments.beam) if arguments.n_best is None else arguments.n_best

@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 
 import keras_transformer as kt
-from keras_transformer.series import fibonacci, make_windows, read_series, scale
+from keras_transformer.data.series import fibonacci, make_windows, read_series, scale
 from keras_transformer.training.process import tune_process
 
 

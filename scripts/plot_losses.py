@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from keras_transformer.plotting import plot_losses
-from keras_transformer.run_folder import RunFolder
+from keras_transformer.runs.folder import RunFolder
 
 
 def main():

@@ -4,7 +4,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from keras_transformer.config import PRESETS, RunConfig, add_flags
+from keras_transformer.runs.config import PRESETS, RunConfig, add_flags
 from keras_transformer.training.process import tune_process
 
 
@@ -39,7 +39,7 @@ def main():
     folder, resume, preset = (changes.pop(name) for name in ("run", "resume", "preset"))
     tune_process()  # before Keras is imported
 
-    from keras_transformer.run_folder import RunFolder
+    from keras_transformer.runs.folder import RunFolder
     from keras_transformer.training.run import train_run
 
     run = RunFolder(folder or Path("runs") / Path(changes.get("data", RunConfig.data)).stem)

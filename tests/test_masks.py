@@ -3,8 +3,8 @@ import pytest
 from keras import ops
 from layer_contract import dtype_of
 
+from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
-from keras_transformer.special_tokens import PADDING_ID
 
 pytestmark = pytest.mark.every_backend
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from layer_contract import numpy
-from test_pretrained_marian import publish_tokenizers, read_sentences
+from marian_files import publish_tokenizers, read_sentences
 
 from keras_transformer import Translate
+from keras_transformer._utils.special_tokens import END_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import encode_source, encode_target
-from keras_transformer.special_tokens import END_ID, START_ID, UNKNOWN_ID
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

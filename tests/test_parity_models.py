@@ -13,7 +13,7 @@ from keras_transformer.models import (
     PretrainingBert,
     VisionTransformer,
 )
-from keras_transformer.pretrained import Checkpoint
+from keras_transformer.pretrained.checkpoint import Checkpoint
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -1,10 +1,12 @@
 """A language of numbers, small enough to be learned in seconds, and what it takes to train it."""
 
+import functools
 import itertools
 
 import keras
 
 from keras_transformer import Adam, PrepareDataset, Trainer, TransformerModel, WarmupSchedule
+from keras_transformer.objectives.metrics import loss_and_totals
 
 WORDS = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf"}
 PAIRS = [
@@ -12,6 +14,7 @@ PAIRS = [
     for length in (1, 2, 3, 4)  # of each a hundred at most
     for words in list(itertools.product(WORDS, repeat=length))[:: 1 + 5**length // 100]
 ]
+SMOOTHED_LOSS = functools.partial(loss_and_totals, label_smoothing=0.1)
 
 
 def make_dataset():

@@ -13,9 +13,9 @@ from keras import ops
 from tiny import make_batches, make_dataset, make_trainer
 
 from keras_transformer import RunConfig, RunFolder, Translate
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import encode_source
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
 
 ROWS, SOURCE_LENGTH, TARGET_LENGTH = 100, 6, 20
 

@@ -19,10 +19,10 @@ from layer_contract import (
 )
 from quick import some_of
 
-from keras_transformer.backend import backend_module
+from keras_transformer.backends import backend_module
+from keras_transformer.objectives.losses import MaskedCrossEntropy, masked_cross_entropy
+from keras_transformer.objectives.metrics import MaskedAccuracy, masked_accuracy
 from keras_transformer.testing import check_no_future_leak
-from keras_transformer.training.losses import MaskedCrossEntropy, masked_cross_entropy
-from keras_transformer.training.metrics import MaskedAccuracy, masked_accuracy
 
 VOCABULARIES = {"enc_vocab_size": 11, "dec_vocab_size": 13}
 SOURCE = np.array([[4, 5, 6, 7, 8, 9], [10, 9, 4, 3, 0, 0]], "int32")

@@ -5,7 +5,7 @@ import math
 import keras
 import numpy as np
 
-from keras_transformer.special_tokens import PADDING_ID
+from keras_transformer._utils.special_tokens import PADDING_ID
 
 
 def bucket_length(length, steps=2):

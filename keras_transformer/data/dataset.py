@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import (

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from keras_transformer.special_tokens import (
+from keras_transformer._utils.special_tokens import (
     END_ID,
     PADDING_ID,
     SPECIAL_TOKENS,

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import encode_target
-from keras_transformer.special_tokens import PADDING_ID
 
 
 def next_words(tokenizer, texts, seq_length=64):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_transformer.files import replacing
+from keras_transformer._utils.files import replacing
 
 # Words that name a column. A first line made of two different ones is no pair of sentences.
 _HEADER_WORDS = """

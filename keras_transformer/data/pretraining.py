@@ -6,7 +6,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.pairs import read_pairs
 

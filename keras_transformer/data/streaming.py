@@ -9,7 +9,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer.data.pairs import is_header, parse_line
 
 # Some ten megabytes of text, and hundreds of batches: enough to find pairs of equal length.

@@ -7,9 +7,9 @@ import re
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
-from keras_transformer.checks import check_rate
-from keras_transformer.files import replacing
-from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+from keras_transformer._utils.checks import check_rate
+from keras_transformer._utils.files import replacing
+from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 
 # A word keeps the mark of the space before it (and its inner apostrophes), a punctuation mark is a
 # token of its own: so the text can be put together again as it was.

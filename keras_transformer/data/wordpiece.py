@@ -6,10 +6,10 @@ import numpy as np
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
+from keras_transformer._utils.files import replacing
+from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import read_tokenizer_file
-from keras_transformer.files import replacing
-from keras_transformer.special_tokens import PADDING_ID
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CONTINUES = "##"  # the mark of a part that does not begin a word

@@ -7,15 +7,15 @@ import numpy as np
 import tokenizers
 from keras import ops
 
-from keras_transformer.config import MAX_SOURCE_TOKENS
+from keras_transformer._utils.files import check_overwriting, replacing
+from keras_transformer._utils.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer
-from keras_transformer.files import check_overwriting, replacing
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.sentences import check_length, check_texts
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.layers.layer_normalization import EPSILON
 from keras_transformer.models.transformer import TransformerModel
-from keras_transformer.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
 # CTranslate2 looks positions up in a table and refuses what is beyond. 2 MB for vectors of 256.
 MAX_POSITIONS = 2 * MAX_SOURCE_TOKENS + EXTRA_LENGTH

@@ -13,15 +13,15 @@ import keras
 import tensorflow as tf
 from tokenizers import normalizers
 
-from keras_transformer.config import MAX_SOURCE_TOKENS
+from keras_transformer._utils.files import check_overwriting, replacing
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.batches import bucket_length
 from keras_transformer.data.tokenizers import WordTokenizer
 from keras_transformer.export._unicode_tables import changes, compositions, mark_order, members
-from keras_transformer.files import check_overwriting, replacing
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import FREE, GO_ON, OVER
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
+from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
 
 def export_saved_model(translate, folder, overwrite=False, **options):

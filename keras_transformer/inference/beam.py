@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.inference.search import Found
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
 
 _IMPOSSIBLE = -float("inf")
 

@@ -5,14 +5,14 @@ import dataclasses
 import keras
 import numpy as np
 
-from keras_transformer.backend import backend_module
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.special_tokens import UNKNOWN_ID
+from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import make_plan
 from keras_transformer.inference.sentences import check_texts, draw_randoms, until_end
-from keras_transformer.special_tokens import UNKNOWN_ID
 
 
 class Generate:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 
 
 @dataclasses.dataclass(frozen=True)

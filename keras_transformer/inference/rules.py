@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_transformer.special_tokens import END_ID, PADDING_ID, UNKNOWN_ID
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, UNKNOWN_ID
 
 # What a plan says of a position, if not that a certain token is forced there.
 FREE = PADDING_ID

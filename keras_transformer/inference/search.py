@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 
 
 class Found(NamedTuple):

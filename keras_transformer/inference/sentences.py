@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from keras_transformer.config import MAX_SOURCE_TOKENS
-from keras_transformer.special_tokens import END_ID
+from keras_transformer._utils.special_tokens import END_ID
+from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
 
 def check_texts(texts, what, number=None):

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 
-from keras_transformer.backend import backend_module
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
+from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.inference.model_search import ModelSearch
@@ -21,9 +22,8 @@ from keras_transformer.inference.sentences import (
     draw_randoms,
     until_end,
 )
-from keras_transformer.pretrained_marian import read_marian
-from keras_transformer.run_folder import RunFolder
-from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
+from keras_transformer.models.marian import read_marian
+from keras_transformer.runs.folder import RunFolder
 
 
 class Hypothesis(NamedTuple):

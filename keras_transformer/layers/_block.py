@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_positive, check_rate, check_sizes
+from keras_transformer._utils.checks import check_positive, check_rate, check_sizes
 from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.feed_forward import FeedForward

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_choice, check_sizes, check_vectors
+from keras_transformer._utils.checks import check_choice, check_sizes, check_vectors
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.record_attention import (
     is_recording,

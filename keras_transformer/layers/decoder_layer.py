@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_vectors
+from keras_transformer._utils.checks import check_vectors
 from keras_transformer.layers._block import TransformerBlock
 
 

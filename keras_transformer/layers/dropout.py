@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_rate
+from keras_transformer._utils.checks import check_rate
 
 _LEVELS = 2**16
 

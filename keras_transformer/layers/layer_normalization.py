@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_positive
+from keras_transformer._utils.checks import check_positive
 
 EPSILON = 1e-5  # if nothing else is asked for; torch.nn.Transformer's
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer.layers._heads import merge_heads, split_heads
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dot_product_attention import DotProductAttention

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.layers.position_embedding import PositionEmbeddingLayer

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
 

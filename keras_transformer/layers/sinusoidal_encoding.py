@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-from keras_transformer.checks import check_even
+from keras_transformer._utils.checks import check_even
 
 
 def sinusoidal_encoding(length, output_dim, n=10000.0, start=0):

@@ -2,12 +2,12 @@
 
 import keras
 
-from keras_transformer.checks import check_choice, check_sizes
+from keras_transformer._utils.checks import check_choice, check_sizes
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
-from keras_transformer.pretrained import BERT_HEADS, bert_arguments, load_bert, read_bert
+from keras_transformer.pretrained.bert import BERT_HEADS, bert_arguments, load_bert, read_checkpoint
 
 POOLERS = ("tanh", "relu", None)
 
@@ -112,7 +112,7 @@ class Bert(keras.Model):
             ValueError: if a file is damaged, the architecture another, or a weight is missing, left
                 over or of another shape.
         """
-        checkpoint = read_bert(folder)
+        checkpoint = read_checkpoint(folder)
         body = cls.of_checkpoint(checkpoint, **kwargs)
         checkpoint.finish(ignored=BERT_HEADS)
         return body

@@ -7,7 +7,7 @@ from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
-from keras_transformer.pretrained import read_bert
+from keras_transformer.pretrained.bert import read_checkpoint
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -44,7 +44,7 @@ class PretrainingBert(ModelWithHead):
     @classmethod
     def from_pretrained(cls, folder, **kwargs):
         """A BERT with both heads and published weights; see `Bert.from_pretrained`."""
-        checkpoint = read_bert(folder)
+        checkpoint = read_checkpoint(folder)
         checkpoint.shape("cls.seq_relationship.weight")  # others are not of this task
         model = cls(Bert.of_checkpoint(checkpoint, **kwargs))
         model.build([(None, None)] * 3)
@@ -109,7 +109,7 @@ class AnsweringBert(ModelWithHead):
     @classmethod
     def from_pretrained(cls, folder, **kwargs):
         """A BERT or DistilBERT that answers, with published weights; see `Bert.from_pretrained`."""
-        checkpoint = read_bert(folder)
+        checkpoint = read_checkpoint(folder)
         checkpoint.shape("qa_outputs.weight")
         model = cls(Bert.of_checkpoint(checkpoint, **kwargs))
         model.build((None, None))

@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
-from keras_transformer.pretrained import read_bert
-from keras_transformer.special_tokens import PADDING_ID
+from keras_transformer.pretrained.bert import read_checkpoint
 
 POOLINGS = ("first", "mean", "pooler")
 
@@ -56,7 +56,7 @@ class EncoderClassifier(ModelWithHead):
 
         See `Bert.from_pretrained`.
         """
-        checkpoint = read_bert(folder)
+        checkpoint = read_checkpoint(folder)
         num_labels = checkpoint.shape("classifier.weight")[0]
         body = Bert.of_checkpoint(checkpoint, **kwargs)
         model = cls(body, num_labels, pooling="pooler", rate=body.rate)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout

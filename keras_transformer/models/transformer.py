@@ -3,14 +3,14 @@
 import keras
 from keras import ops
 
-from keras_transformer.checks import check_even, check_sizes
+from keras_transformer._utils.checks import check_even, check_sizes
+from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.models._translator import Translator
-from keras_transformer.special_tokens import PADDING_ID
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.checks import check_rate, check_sizes
+from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding

@@ -5,7 +5,7 @@ import math
 
 from matplotlib.figure import Figure
 
-from keras_transformer.files import replacing
+from keras_transformer._utils.files import replacing
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, the quiet ones first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

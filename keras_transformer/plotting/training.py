@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops
 from matplotlib.ticker import MaxNLocator
 
-from keras_transformer.checks import check_sizes
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer.plotting._figures import STYLES, color, make_figure, save
 
 

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 from keras import ops
 
-from keras_transformer.files import replacing
+from keras_transformer._utils.files import replacing
 
 
 @contextlib.contextmanager

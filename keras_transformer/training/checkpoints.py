@@ -10,7 +10,7 @@ from pathlib import Path
 import h5py
 from keras import ops
 
-from keras_transformer.files import replacing
+from keras_transformer._utils.files import replacing
 
 
 class Checkpoints:

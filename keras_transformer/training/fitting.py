@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer.backend import backend_module
+from keras_transformer.backends import backend_module
 
 
 def as_dataset(batches):

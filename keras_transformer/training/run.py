@@ -6,17 +6,17 @@ from pathlib import Path
 
 import keras
 
-from keras_transformer.backend import backend_module
-from keras_transformer.checks import check_choice
-from keras_transformer.config import LEARNING_RATE_SCALES
+from keras_transformer._utils.checks import check_choice
+from keras_transformer.backends import backend_module
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.evaluation import TOKENIZERS, score
 from keras_transformer.inference.translate import Translate
+from keras_transformer.objectives.optimizer import Adam
+from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
-from keras_transformer.run_folder import RunFolder, make_model
-from keras_transformer.training.adam import Adam
-from keras_transformer.training.schedules import WarmupSchedule
+from keras_transformer.runs.config import LEARNING_RATE_SCALES
+from keras_transformer.runs.folder import RunFolder, make_model
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
 

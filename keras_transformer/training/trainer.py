@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import math
 import sys
 import time
@@ -9,9 +10,10 @@ import time
 import keras
 from keras import ops
 
-from keras_transformer.backend import backend_module
-from keras_transformer.checks import check_rate, check_sizes
-from keras_transformer.run_folder import RunFolder
+from keras_transformer._utils.checks import check_rate, check_sizes
+from keras_transformer.backends import backend_module
+from keras_transformer.objectives.metrics import loss_and_totals
+from keras_transformer.runs.folder import RunFolder
 from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
@@ -97,7 +99,8 @@ class Trainer:
         self.monitor = monitor
         self.bleu = bleu
         self.writer = writer
-        self._step = backend_module().TrainingStep(model, optimizer, label_smoothing)
+        loss = functools.partial(loss_and_totals, label_smoothing=label_smoothing)
+        self._step = backend_module().TrainingStep(model, optimizer, loss)
         self.chief = self._step.chief
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_transformer.attention_page import AttentionView, write_attention_page
+from keras_transformer.pages.attention_page import AttentionView, write_attention_page
 
 pytest.importorskip("selenium")
 from selenium.webdriver.common.action_chains import ActionChains

@@ -5,7 +5,7 @@ import threading
 import pytest
 from translating import shared_translate
 
-from keras_transformer.demo import DemoServer
+from keras_transformer.pages.demo import DemoServer
 
 pytest.importorskip("selenium")
 from selenium.webdriver.common.by import By

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.data.batches import LengthBuckets, bucket_length, pad_ids
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
 
 VOCAB_SIZE = 200
 SERIES = [4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192]

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from keras_transformer._utils.special_tokens import END_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.dataset import PrepareDataset
-from keras_transformer.special_tokens import END_ID, START_ID, UNKNOWN_ID
 
 # Each source has a word of its own, and one, two or three translations that have one too.
 TARGETS = {f"say s{i}": [f"sage t{i}{x}" for x in "abc"[: 1 + i % 3]] for i in range(100)}

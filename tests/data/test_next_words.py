@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_transformer import WordTokenizer, next_words, ngram_prefixes
-from keras_transformer.special_tokens import END_ID, START_ID
+from keras_transformer._utils.special_tokens import END_ID, START_ID
 
 TEXTS = ["a b c", "b"]
 TOKENIZER = WordTokenizer.train(TEXTS)

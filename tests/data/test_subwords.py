@@ -7,9 +7,9 @@ import pytest
 from layer_contract import check_rates_are_refused
 from quick import some_of
 
+from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, UNKNOWN_ID
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import SubwordTokenizer, Tokenizer, WordTokenizer
-from keras_transformer.special_tokens import SPECIAL_TOKENS, UNKNOWN_ID
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "english-german.tsv"
 SENTENCES = [

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from keras_transformer.data.tokenizers import WordTokenizer
-from keras_transformer.special_tokens import (
+from keras_transformer._utils.special_tokens import (
     END_ID,
     PADDING_ID,
     SPECIAL_TOKENS,
     START_ID,
     UNKNOWN_ID,
 )
+from keras_transformer.data.tokenizers import WordTokenizer
 
 SENTENCES = [
     "Don't go!",

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from keras_transformer.data.pairs import read_pairs
-from keras_transformer.data.tokenizers import WordTokenizer, encode_source, encode_target
-from keras_transformer.special_tokens import (
+from keras_transformer._utils.special_tokens import (
     END_ID,
     PADDING_ID,
     SPECIAL_TOKENS,
     START_ID,
     UNKNOWN_ID,
 )
+from keras_transformer.data.pairs import read_pairs
+from keras_transformer.data.tokenizers import WordTokenizer, encode_source, encode_target
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "english-german.tsv"
 SENTENCES = [

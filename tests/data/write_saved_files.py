@@ -24,8 +24,8 @@ sys.path[:0] = [str(ROOT), str(HERE.parent)]
 from tiny import PAIRS, At  # noqa: E402
 
 import keras_transformer as kt  # noqa: E402
-from keras_transformer.backend import backend_module  # noqa: E402
-from keras_transformer.run_folder import make_model  # noqa: E402
+from keras_transformer.backends import backend_module  # noqa: E402
+from keras_transformer.runs.folder import make_model  # noqa: E402
 from keras_transformer.training.run import make_optimizer  # noqa: E402
 
 SIZES = {"d_model": 32, "h": 2, "d_ff": 64, "n": 1, "max_length": 8, "dtype": "float32"}

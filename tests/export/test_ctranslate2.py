@@ -14,19 +14,19 @@ from keras import ops
 from tiny import WORDS, make_batches, make_dataset, make_trainer
 
 from keras_transformer import RecurrentTranslator, TransformerModel, Translate
+from keras_transformer._utils.special_tokens import (
+    END_ID,
+    PADDING_ID,
+    SPECIAL_TOKENS,
+    START_ID,
+    UNKNOWN_ID,
+)
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import SubwordTokenizer, WordTokenizer
 from keras_transformer.export.ctranslate2 import (
     MAX_POSITIONS,
     CTranslate2Translate,
     export_ctranslate2,
-)
-from keras_transformer.special_tokens import (
-    END_ID,
-    PADDING_ID,
-    SPECIAL_TOKENS,
-    START_ID,
-    UNKNOWN_ID,
 )
 
 ctranslate2 = pytest.importorskip("ctranslate2")

@@ -13,8 +13,8 @@ from full_disk import full_disk
 from tiny import PAIRS, WORDS, make_batches, make_dataset, make_trainer
 
 from keras_transformer import Translate, WordTokenizer
-from keras_transformer.config import MAX_SOURCE_TOKENS
-from keras_transformer.special_tokens import END_ID, SPECIAL_TOKENS
+from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS
+from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
 if keras.config.backend() != "tensorflow":
     pytest.skip("SavedModels are TensorFlow's", allow_module_level=True)

@@ -15,7 +15,7 @@ from keras_transformer import (
     next_words,
     ngram_prefixes,
 )
-from keras_transformer.special_tokens import END_ID, START_ID
+from keras_transformer._utils.special_tokens import END_ID, START_ID
 
 TEXT = [
     "In the end all of them came home",

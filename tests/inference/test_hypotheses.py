@@ -9,8 +9,8 @@ from tiny import make_model
 from translating import ids_of, log_likelihoods, make_translate
 
 from keras_transformer import TransformerModel
+from keras_transformer._utils.special_tokens import END_ID, START_ID
 from keras_transformer.data.batches import pad_ids
-from keras_transformer.special_tokens import END_ID, START_ID
 
 FOUR = ["one two three four", "five one one two", "three three two five", "two five four one"]
 

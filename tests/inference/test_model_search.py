@@ -6,12 +6,12 @@ import pytest
 from layer_contract import numpy, random_weights
 from quick import some_of
 
-from keras_transformer.backend import backend_module
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
+from keras_transformer.backends import backend_module
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import make_plan
 from keras_transformer.models import TransformerModel
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID
 
 pytestmark = pytest.mark.every_backend
 

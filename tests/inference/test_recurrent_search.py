@@ -11,7 +11,7 @@ from tiny import PAIRS, make_batches, make_dataset
 from translating import ids_of, log_likelihoods, translate_plainly
 
 from keras_transformer import RecurrentTranslator, Trainer, Translate, plot_attention
-from keras_transformer.special_tokens import START_ID
+from keras_transformer._utils.special_tokens import START_ID
 
 pytestmark = pytest.mark.slow
 

@@ -6,11 +6,11 @@ from keras import ops
 from layer_contract import normal, numpy
 from translating import markov, markov_score
 
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import FREE, GO_ON, OVER, Rules, make_plan
 from keras_transformer.inference.search import greedy_search, sample
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 
 WORDS = 8
 

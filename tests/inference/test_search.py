@@ -6,10 +6,10 @@ from keras import ops
 from layer_contract import normal, numpy
 from translating import markov, markov_score
 
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import Rules, make_plan
 from keras_transformer.inference.search import Found, greedy_search, sample
-from keras_transformer.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 
 LETTERS = {letter: i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz", start=4)}
 VOCAB_SIZE = 4 + len(LETTERS)

@@ -5,7 +5,7 @@ from layer_contract import HALF_POLICIES, check_dropout, numpy, random_weights
 from quick import some_of
 
 from keras_transformer.models import AnsweringBert, Bert, PretrainingBert
-from keras_transformer.training.losses import MaskedCrossEntropy
+from keras_transformer.objectives.losses import MaskedCrossEntropy
 
 SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 16, "n": 1, "rate": 0.0}
 IDS = np.array([[2, 5, 4, 3, 7, 3], [2, 4, 3, 10, 3, 0]], "int32")

@@ -14,8 +14,8 @@ from layer_contract import (
 from quick import some_of
 
 from keras_transformer.models import LSTMLanguageModel, TransformerLanguageModel
+from keras_transformer.objectives.losses import masked_cross_entropy
 from keras_transformer.testing import check_no_future_leak
-from keras_transformer.training.losses import masked_cross_entropy
 
 LSTM = {"vocab_size": 13, "d_model": 6, "units": 8, "n": 2, "rate": 0.0}
 TRANSFORMER = {

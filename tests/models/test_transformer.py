@@ -14,8 +14,8 @@ from translator_contract import (
 )
 
 from keras_transformer.models import TransformerModel
-from keras_transformer.training.losses import MaskedCrossEntropy, masked_cross_entropy
-from keras_transformer.training.metrics import MaskedAccuracy, masked_accuracy
+from keras_transformer.objectives.losses import MaskedCrossEntropy, masked_cross_entropy
+from keras_transformer.objectives.metrics import MaskedAccuracy, masked_accuracy
 
 SIZES = {
     **VOCABULARIES,

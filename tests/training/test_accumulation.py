@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from quick import some_of
-from tiny import make_dataset, make_model
+from tiny import SMOOTHED_LOSS, make_dataset, make_model
 
 from keras_transformer import Adam
-from keras_transformer.backend import backend_module
+from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.tokenizers import encode_source, encode_target
-from keras_transformer.training.schedules import WarmupSchedule
+from keras_transformer.objectives.schedules import WarmupSchedule
 
 pytestmark = pytest.mark.every_backend
 
@@ -34,7 +34,7 @@ def trained(dataset, batches, **options):
     schedule = WarmupSchedule(d_model=16, warmup_steps=4, scale=0.1, accumulation=steps)
     optimizer = Adam(schedule, epsilon=1e-4, **options)
     optimizer.build(model.trainable_variables)
-    step = backend_module().TrainingStep(model, optimizer, label_smoothing=0.1)
+    step = backend_module().TrainingStep(model, optimizer, SMOOTHED_LOSS)
     totals = [np.array(x) for x in step.train(batches)]
     return model.get_weights(), np.sum(totals, axis=0)
 

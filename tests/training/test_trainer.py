@@ -15,7 +15,8 @@ from quick import some_of
 from tiny import PAIRS, WORDS, At, make_batches, make_dataset, make_model, make_trainer
 
 from keras_transformer import RunFolder, Trainer, TransformerModel, Translate
-from keras_transformer.backend import backend_module
+from keras_transformer.backends import backend_module
+from keras_transformer.objectives.metrics import loss_and_totals
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
 
@@ -233,7 +234,7 @@ def test_the_folder_holds_the_history_and_the_best_weights(dataset, whole):
     total, words = 0.0, 0.0
     for loss, _, count in (
         backend_module()
-        .TrainingStep(best, keras.optimizers.SGD())
+        .TrainingStep(best, keras.optimizers.SGD(), loss_and_totals)
         .evaluate(make_batches(dataset)[1])
     ):
         total, words = total + float(loss), words + float(count)

@@ -10,11 +10,11 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from tiny import At, make_dataset
+from tiny import SMOOTHED_LOSS, At, make_dataset
 
 from keras_transformer import RunConfig, Trainer
-from keras_transformer.backend import backend_module
-from keras_transformer.run_folder import make_model
+from keras_transformer.backends import backend_module
+from keras_transformer.runs.folder import make_model
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.run import make_optimizer
 
@@ -45,7 +45,7 @@ def make_batches(dataset, accumulation=1, **options):
 
 
 def make_step(trainer):
-    return backend_module().TrainingStep(trainer.model, trainer.optimizer, label_smoothing=0.1)
+    return backend_module().TrainingStep(trainer.model, trainer.optimizer, SMOOTHED_LOSS)
 
 
 def values(trainer):

@@ -1,0 +1,1 @@
+"""Published weights, read into layers by name."""

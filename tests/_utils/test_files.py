@@ -1,0 +1,172 @@
+"""What `replacing` promises: wholly or not at all."""
+
+import contextlib
+import os
+import re
+
+import pytest
+from full_disk import full_disk
+
+from keras_transformer._utils.files import check_overwriting, replacing
+
+
+@pytest.fixture
+def old(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("old")
+    return path
+
+
+def assert_old(path):
+    assert path.read_text() == "old"
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_replaces_a_file(old):
+    with replacing(old) as beside:
+        beside.write_text("new")
+        assert old.read_text() == "old"  # until the new one is whole
+    assert old.read_text() == "new"
+    assert os.listdir(old.parent) == [old.name]
+
+
+def test_makes_a_file_and_the_folders_above(tmp_path):
+    with replacing(str(tmp_path / "a" / "b" / "notes.txt")) as beside:
+        beside.write_bytes(b"\x00\xff")
+    assert (tmp_path / "a" / "b" / "notes.txt").read_bytes() == b"\x00\xff"
+
+
+def test_the_file_beside_has_the_same_suffixes_and_folder(tmp_path):
+    with replacing(tmp_path / "best.weights.h5") as beside:
+        assert beside.suffixes[-2:] == [".weights", ".h5"] and beside.parent == tmp_path
+        assert not beside.exists()
+        beside.touch()
+
+
+def test_makes_a_folder_with_all_its_files(tmp_path):
+    with replacing(tmp_path / "000001") as beside:
+        beside.mkdir()
+        (beside / "a").write_text("1")
+        (beside / "b").write_text("2")
+        assert not (tmp_path / "000001").exists()
+    assert os.listdir(tmp_path) == ["000001"]
+    assert sorted(os.listdir(tmp_path / "000001")) == ["a", "b"]
+
+
+def test_makes_a_folder_with_folders_in_it(tmp_path):
+    with replacing(tmp_path / "model") as beside:
+        (beside / "variables" / "empty").mkdir(parents=True)
+        (beside / "variables" / "a").write_text("1")
+    assert (tmp_path / "model" / "variables" / "a").read_text() == "1"
+    assert (tmp_path / "model" / "variables" / "empty").is_dir()
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_replaces_a_folder(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "a").write_text("old")
+    with replacing(tmp_path / "model") as beside:
+        beside.mkdir()
+        (beside / "b").write_text("new")
+        assert (tmp_path / "model" / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["model"]
+    assert os.listdir(tmp_path / "model") == ["b"]
+
+
+def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "a").write_text("old")
+    rename = os.replace
+
+    def refuse(source, target):
+        if "partial" in str(source):
+            raise OSError("no")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OSError, match="unharmed"), replacing(tmp_path / "model") as beside:
+        beside.mkdir()
+    assert os.listdir(tmp_path) == ["model"]
+    assert (tmp_path / "model" / "a").read_text() == "old"
+
+
+@pytest.mark.parametrize(("there", "overwrite"), [("notes.txt", True), ("model.bin", False)])
+def test_a_folder_is_overwritten_only_if_that_is_wanted(tmp_path, there, overwrite):
+    (tmp_path / there).write_text("mine")
+    with pytest.raises(FileExistsError, match="Received"):
+        check_overwriting(tmp_path, "model.bin", overwrite)
+
+
+def test_a_folder_of_the_right_kind_or_none_may_be_written(tmp_path):
+    (tmp_path / "model.bin").write_text("")
+    check_overwriting(tmp_path, "model.bin", True)
+    check_overwriting(tmp_path / "new", "model.bin", False)
+
+
+@pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, ValueError])
+def test_an_error_keeps_what_was_there(old, error):
+    with pytest.raises(error), replacing(old) as beside:
+        beside.write_text("half")
+        raise error
+    assert_old(old)
+
+
+def test_an_error_leaves_no_half_folder(tmp_path):
+    with pytest.raises(KeyError), replacing(tmp_path / "000001") as beside:
+        beside.mkdir()
+        (beside / "a").write_text("half")
+        raise KeyError
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_error_of_writing_says_what_is_unharmed(old):
+    expected = rf"{re.escape(str(old))} could not be written: reason\. What was saved .* unharmed"
+    with pytest.raises(OSError, match=expected), replacing(old) as beside:
+        beside.write_text("half")
+        raise OSError("reason")
+    assert_old(old)
+
+
+def test_writing_nothing_is_an_error(old):
+    with pytest.raises(OSError, match="could not be written"), replacing(old):
+        pass
+    assert_old(old)
+
+
+@pytest.mark.parametrize("size", [0, 4096])
+def test_a_full_disk_keeps_what_was_there(old, size):
+    with (
+        pytest.raises(OSError, match=r"could not be written.*unharmed"),
+        full_disk(size),
+        replacing(old) as beside,
+    ):
+        beside.write_bytes(b"new" * 10_000)
+    assert_old(old)
+
+
+def test_a_full_disk_leaves_no_half_folder(tmp_path):
+    with (
+        pytest.raises(OSError, match=r"could not be written.*unharmed"),
+        full_disk(4096),
+        replacing(tmp_path / "000001") as beside,
+    ):
+        beside.mkdir()
+        (beside / "small").write_bytes(b"fits")
+        (beside / "large").write_bytes(b"new" * 10_000)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(old):
+    with pytest.raises(OSError, match="could not be written"), replacing(old / "notes.txt") as new:
+        new.write_text("new")
+
+
+def test_what_a_killed_process_has_left_is_not_in_the_way(tmp_path):
+    with contextlib.suppress(KeyError), replacing(tmp_path / "000001") as beside:
+        raise KeyError
+    beside.mkdir()  # in a container, the next process often has the same id
+    (beside / "a").write_text("half")
+    with replacing(tmp_path / "000001") as beside:
+        beside.mkdir()
+        (beside / "b").write_text("whole")
+    assert os.listdir(tmp_path / "000001") == ["b"]

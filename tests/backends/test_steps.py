@@ -1,0 +1,208 @@
+"""One step, three ways to run it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from tiny import SMOOTHED_LOSS, make_batches, make_dataset, make_model
+
+from keras_transformer import (
+    Adam,
+    MaskedAccuracy,
+    MaskedCrossEntropy,
+    TransformerModel,
+    WarmupSchedule,
+)
+from keras_transformer.backends import backend_module
+from keras_transformer.objectives.metrics import loss_and_totals
+
+pytestmark = pytest.mark.every_backend
+
+EPOCHS = 2
+BACKENDS = ("tensorflow", "jax")
+
+
+def make_optimizer(model):
+    optimizer = Adam(WarmupSchedule(32, 60, 0.3), beta_2=0.98, epsilon=1e-9)
+    optimizer.build(model.trainable_variables)
+    return optimizer
+
+
+def losses_of_step(weights):
+    """The mean loss of each batch, and the validation loss of each epoch."""
+    dataset = make_dataset()
+    model = make_model(dataset)
+    model.load_weights(weights)
+    step = backend_module().TrainingStep(model, make_optimizer(model), SMOOTHED_LOSS)
+    batches, validation = make_batches(dataset)
+    losses = []
+    for epoch in range(EPOCHS):
+        batches.set_epoch(epoch)
+        training = means(step.train(batches))
+        losses.append((training, means(step.evaluate(validation))))
+    return losses
+
+
+def means(results):
+    return [float(total[0]) / float(total[2]) for total in results]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weights") / "start.weights.h5"
+    make_model(make_dataset()).save_weights(path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def losses(weights):
+    return losses_of_step(weights)
+
+
+@pytest.mark.slow
+def test_the_losses_fall(losses):
+    assert losses[-1][1][0] < losses[0][0][0]
+
+
+@pytest.mark.slow
+def test_the_steps_of_both_backends_give_the_same_losses(weights, losses):
+    other = BACKENDS[1 - BACKENDS.index(keras.backend.backend())]
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([here, os.path.dirname(here)])
+    environment = {**os.environ, "KERAS_BACKEND": other, "PYTHONPATH": path}
+    code = "import json, sys, test_steps as t; print(json.dumps(t.losses_of_step(sys.argv[1])))"
+    process = subprocess.run(
+        [sys.executable, "-c", code, weights], env=environment, capture_output=True, text=True
+    )
+    assert process.returncode == 0, process.stderr
+    for ours, theirs in zip(losses, json.loads(process.stdout.splitlines()[-1]), strict=True):
+        np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
+        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_fit_gives_the_same_losses(weights):
+    # Not with Keras's own Adam, which on TensorFlow squares the gradients of a word that stands in
+    # several places one by one instead of their sum. And in one order: `fit` looks at a batch
+    # beforehand, which counts as an epoch.
+    dataset = make_dataset()
+    model = make_model(dataset)
+    optimizer = Adam(0.01, epsilon=1e-4)
+    batches = dataset.batches(dataset.train, 16)
+    _, validation = make_batches(dataset)
+    model.load_weights(weights)
+    jit = keras.config.backend() == "jax"  # TensorFlow does without
+    model.compile(optimizer, MaskedCrossEntropy(), metrics=[MaskedAccuracy()], jit_compile=jit)
+    fitted = model.fit(batches, epochs=EPOCHS, shuffle=False, validation_data=validation, verbose=0)
+
+    model = make_model(dataset)
+    model.load_weights(weights)
+    optimizer = Adam(0.01, epsilon=1e-4)
+    optimizer.build(model.trainable_variables)
+    step = backend_module().TrainingStep(model, optimizer, loss_and_totals)
+    for epoch in range(EPOCHS):
+        expected = np.mean(means(step.train(batches)))
+        assert fitted.history["loss"][epoch] == pytest.approx(expected, abs=1e-5)
+        expected = np.mean(means(step.evaluate(validation)))
+        assert fitted.history["val_loss"][epoch] == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_goes_wrong_in_reading_is_raised_as_it_is():
+    dataset = make_dataset()
+    model = make_model(dataset)
+    step = backend_module().TrainingStep(model, make_optimizer(model), loss_and_totals)
+
+    class Unreadable:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            if index < 2:
+                return dataset.batches(dataset.train, 16)[index]
+            raise OSError("the disk is gone")
+
+    trained = step.train(Unreadable())
+    assert len([next(trained), next(trained)]) == 2
+    with pytest.raises(OSError, match=r"^the disk is gone$"):
+        next(trained)
+
+
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="TensorFlow updates in place")
+def test_what_goes_wrong_in_an_update_is_raised_as_it_is():
+    """What went in has been given away by then, and nothing has come out."""
+    import jax
+
+    def fail(target, logits):
+        loss, totals = loss_and_totals(target, logits)
+        totals = jax.lax.stop_gradient(totals)
+        return loss, jax.pure_callback(remember, totals, totals)
+
+    def remember(totals):
+        seen.append(totals)
+        if len(seen) == 3:
+            raise MemoryError("there is no room")
+        return totals
+
+    seen, dataset = [], make_dataset()
+    model = make_model(dataset)
+    step = backend_module().TrainingStep(model, make_optimizer(model), fail)
+    with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="no room"):
+        list(step.train(dataset.batches(dataset.train, 16)))
+
+
+def test_there_are_no_more_traces_than_shapes():
+    traced = []
+
+    class Traced(TransformerModel):
+        def call(self, inputs, training=None):
+            if training is not None:
+                traced.append(training)
+            return super().call(inputs, training=training)
+
+    dataset = make_dataset()
+    model = make_model(dataset, model_class=Traced)
+    step = backend_module().TrainingStep(model, make_optimizer(model), loss_and_totals)
+    batches, validation = make_batches(dataset)
+    assert len(batches.shapes) > 1
+    for _ in range(2):
+        assert len(list(step.train(batches))) == len(batches)
+        assert len(list(step.evaluate(validation))) == len(validation)
+    assert 1 <= traced.count(True) <= len(batches.shapes)
+    assert 1 <= traced.count(False) <= len(validation.shapes)
+
+
+def test_it_says_which_device_computes():
+    device = backend_module().describe_device()
+    assert device.name and device.bfloat16 in (True, False)
+
+
+def test_no_two_updates_drop_out_the_same():
+    dataset = make_dataset()
+    model = make_model(dataset, rate=0.5)
+    step = backend_module().TrainingStep(model, keras.optimizers.SGD(0.0), loss_and_totals)
+    step.optimizer.build(model.trainable_variables)
+    batch = make_batches(dataset)[0][0]
+    assert len(set(means(step.train([batch] * 3)))) == 3  # the weights are the same
+
+
+def test_empty_rows_change_neither_loss_nor_weights():
+    """A batch filled up with rows of padding trains as the batch without them."""
+    dataset = make_dataset()
+    (sources, inputs), targets = make_batches(dataset)[0][0]
+    rows = np.zeros((5, targets.shape[1]), "int32")
+    filled = [np.concatenate([x, rows[:, : x.shape[1]]]) for x in (sources, inputs, targets)]
+    results, weights = [], []
+    for source, target_input, target in ([sources, inputs, targets], filled):
+        model = make_model(dataset)
+        step = backend_module().TrainingStep(model, keras.optimizers.SGD(0.1), loss_and_totals)
+        step.optimizer.build(model.trainable_variables)
+        results += list(step.train([((source, target_input), target)]))
+        weights.append([ops.convert_to_numpy(w) for w in model.weights])
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
+    for a, b in zip(*weights, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)

@@ -1,0 +1,285 @@
+"""Summaries and answers, mostly of models whose scores are known."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from layer_contract import check_sizes_are_refused, random_weights
+
+from keras_transformer.data.questions import answer_examples
+from keras_transformer.data.wordpiece import WordPieceTokenizer
+from keras_transformer.inference.tasks import (
+    Classify,
+    FindAnswer,
+    Summarize,
+    k_means,
+    read_bert,
+    split_sentences,
+)
+from keras_transformer.models import AnsweringBert, Bert, EncoderClassifier
+
+TEXT = (
+    "Anna has a cat. The cat of Anna is black! Tom likes trains. "
+    'Does Tom like old trains? "Trains are fast." Rain fell on Monday.'
+)
+TOKENIZER = WordPieceTokenizer.train([TEXT], min_count=1)
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 16, "n": 1, "rate": 0.0}
+
+
+def bert(seq_length=16, **kwargs):
+    model = Bert(TOKENIZER.vocab_size, seq_length, **SIZES, **kwargs)
+    model.build((None, None))
+    model.set_weights(random_weights(model))
+    return model
+
+
+class WordsOnly:
+    """A body whose vectors are known: 1 at the place of the word that it is of."""
+
+    seq_length, num_segments = 16, 2
+
+    def __call__(self, inputs, training=None):
+        return ops.one_hot(inputs[0], TOKENIZER.vocab_size)
+
+
+class Spelled:
+    """A model that finds one word after another: the tokens it is told, and nothing else."""
+
+    def __init__(self, start, end, seq_length=64, num_segments=2):
+        self.body = type("Body", (), {"seq_length": seq_length, "num_segments": num_segments})
+        self.start, self.end = (TOKENIZER.encode(word).ids[0] for word in (start, end))
+
+    def __call__(self, inputs, training=None):
+        ids = inputs if self.body.num_segments is None else inputs[0]
+        return {"start": 9.0 * (ids == self.start), "end": 9.0 * (ids == self.end)}
+
+
+class TestClassify:
+    def make(self):
+        model = EncoderClassifier(bert(), 3, pooling="mean")
+        model.build((None, None))
+        model.set_weights(random_weights(model))
+        return Classify(model, TOKENIZER, ["a", "b", "c"])
+
+    def test_it_names_the_highest_logit_and_its_probability(self):
+        classify, texts = self.make(), [*split_sentences(TEXT), "", 9 * "Trains are old. "]
+        logits = classify.model(TOKENIZER.arrays(texts, length=16))
+        classify.model.classifier.bias.assign_sub(ops.mean(logits, axis=0))  # so that none is rare
+        found = classify(texts)
+        for text, one in zip(texts, found, strict=True):
+            ids, segments = TOKENIZER.arrays([text], length=16)
+            logits = ops.convert_to_numpy(classify.model((ids, segments)))[0].astype("float64")
+            shares = np.exp(logits) / np.exp(logits).sum()
+            assert one["label"] == "abc"[shares.argmax()]
+            assert one["score"] == pytest.approx(shares.max(), abs=1e-4)
+            assert classify(text) == pytest.approx(one)
+        assert len({one["label"] for one in found}) > 1
+        assert classify([]) == []
+
+    def test_a_name_for_each_label(self):
+        classify = self.make()
+        with pytest.raises(ValueError, match=r"3 labels.*Received: \['a'\]"):
+            Classify(classify.model, TOKENIZER, ["a"])
+
+    def test_a_folder_without_one_is_refused(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="no classifier of texts here"):
+            Classify.from_run(tmp_path)
+
+
+class TestReadBert:
+    def test_the_body_of_a_classifier(self, tmp_path):
+        model = EncoderClassifier(bert(), 2)
+        model.build((None, None))
+        model.save(tmp_path / "classifier.keras")
+        TOKENIZER.save(tmp_path / "tokenizer.json")
+        body, tokenizer = read_bert(tmp_path)
+        inputs = tokenizer.arrays([TEXT], length=16)
+        expected = ops.convert_to_numpy(model.body(inputs))
+        np.testing.assert_allclose(ops.convert_to_numpy(body(inputs)), expected, atol=1e-6)
+
+    @pytest.mark.parametrize("lowercase", (True, False))
+    def test_a_vocabulary_in_lines(self, lowercase, tmp_path):
+        expected = WordPieceTokenizer.train([TEXT], min_count=1, lowercase=lowercase)
+        body = bert()
+        body.save(tmp_path / "bert.keras")
+        lines = "".join(f"{x}\n" for x in expected.tokens(range(expected.vocab_size)))
+        (tmp_path / "vocab.txt").write_text(lines, encoding="utf-8")
+        if not lowercase:
+            (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+        _, tokenizer = read_bert(tmp_path)
+        for text in (TEXT, "Anna's [SEP] caté ANNA", ""):
+            assert tokenizer.encode(text) == expected.encode(text)
+        (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\nanna\n")
+        with pytest.raises(ValueError, match=r"Received: the ids \[0, 1, None, None, None\]"):
+            read_bert(tmp_path)
+
+
+class TestSentences:
+    def test_end_with_their_marks(self):
+        assert split_sentences("One. Two! Three?  Four… Five") == [
+            "One.",
+            "Two!",
+            "Three?",
+            "Four…",
+            "Five",
+        ]
+
+    def test_quotes_and_brackets_belong_to_them(self):
+        found = split_sentences('He said: "No." She (Ann.) left. (So did I.) "Yes!"')
+        assert found == ['He said: "No."', "She (Ann.) left.", "(So did I.)", '"Yes!"']
+
+    def test_not_every_dot_ends_one(self):
+        for text in ("Mr. Klein met Dr. Weber.", "It costs 3.50 euros.", "J. S. Bach", "e.g. Anna"):
+            assert split_sentences(text) == [text]
+
+    def test_blank_lines_end_them_and_line_breaks_do_not(self):
+        assert split_sentences("A title\n\nA sentence\nof two lines.\n") == [
+            "A title",
+            "A sentence of two lines.",
+        ]
+
+    def test_nothing_has_none(self):
+        assert split_sentences(" \n\n ") == []
+
+
+class TestGroups:
+    def test_groups_that_are_apart_are_found(self):
+        rng = np.random.default_rng(0)
+        centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+        vectors = (centres[:, None] + rng.normal(scale=0.5, size=(3, 20, 2))).reshape(-1, 2)
+        found = k_means(vectors[rng.permutation(60)], 3)
+        distances = np.linalg.norm(found[:, None] - centres, axis=-1)
+        assert sorted(distances.argmin(axis=1)) == [0, 1, 2] and distances.min(axis=1).max() < 0.5
+
+    def test_each_centre_is_the_mean_of_what_is_nearest_to_it(self):
+        vectors = np.random.default_rng(1).normal(size=(50, 4))
+        centres = k_means(vectors, 5)
+        groups = np.linalg.norm(vectors[:, None] - centres, axis=-1).argmin(axis=1)
+        for i, centre in enumerate(centres):
+            np.testing.assert_allclose(centre, vectors[groups == i].mean(axis=0))
+
+    def test_as_many_groups_as_vectors_are_the_vectors(self):
+        vectors = np.array([[3.0], [1.0], [7.0]])
+        assert sorted(k_means(vectors, 3).ravel()) == [1, 3, 7]
+
+    def test_equal_vectors_are_no_trouble(self):
+        assert k_means(np.ones((4, 2)), 3).shape == (3, 2)
+
+
+class TestSummaries:
+    def test_a_sentence_of_each_group_in_the_order_of_the_text(self):
+        """Sentences share words with those of their group alone."""
+        text = "Anna has a cat. Tom likes trains. Anna has a black cat. Tom likes old trains."
+        sentences = split_sentences(text)
+        found = split_sentences(Summarize(WordsOnly(), TOKENIZER)(text, num_sentences=2))
+        assert len(found) == 2 and found == [s for s in sentences if s in found]
+        assert {sentence.split()[0] for sentence in found} == {"Anna", "Tom"}
+
+    @pytest.mark.parametrize("count", (1, 3, 5))
+    def test_has_as_many_sentences_as_asked_for(self, count):
+        found = Summarize(bert(), TOKENIZER)(TEXT, num_sentences=count)
+        sentences = split_sentences(TEXT)
+        assert split_sentences(found) == [s for s in sentences if s in found]
+        assert len(split_sentences(found)) == count
+
+    def test_a_short_text_is_its_own_summary(self):
+        assert Summarize(bert(), TOKENIZER)(TEXT, num_sentences=6) == TEXT
+        assert Summarize(bert(), TOKENIZER)(TEXT, num_sentences=60) == TEXT
+
+    def test_equal_sentences_are_counted_each(self):
+        found = Summarize(bert(), TOKENIZER)("Tom likes trains. " * 5, num_sentences=3)
+        assert found == "Tom likes trains. " * 2 + "Tom likes trains."
+
+    @pytest.mark.parametrize("segments", (None, 2))
+    def test_a_vector_does_not_depend_on_the_others(self, segments):
+        summarize = Summarize(bert(num_segments=segments), TOKENIZER)
+        sentences = [*split_sentences(TEXT), "Anna " * 40] * 6  # some are cut; more than a batch
+        vectors = summarize.vectors(sentences)
+        assert vectors.shape == (42, 8)
+        for i in (0, 6, 40):
+            alone = summarize.vectors([sentences[i]])
+            np.testing.assert_allclose(vectors[i], alone[0], atol=1e-5)
+
+    def test_nothing_and_no_sentences_are_refused(self):
+        summarize = Summarize(WordsOnly(), TOKENIZER)
+        with pytest.raises(ValueError, match=r"nothing to summarise\. Received: ' '$"):
+            summarize(" ")
+        check_sizes_are_refused(lambda **options: summarize(TEXT, **options), "num_sentences")
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(("start", "end"), [("black", "black"), ("old", "trains")])
+    @pytest.mark.parametrize("segments", (None, 2))
+    def test_are_where_the_model_says(self, start, end, segments):
+        model = Spelled(start, end, num_segments=segments)
+        found = FindAnswer(model, TOKENIZER)("Who?", TEXT)
+        assert set(found) == {"score", "start", "end", "answer"}
+        assert found["answer"] == TEXT[found["start"] : found["end"]]
+        assert found["answer"].startswith(start) and found["answer"].endswith(end)
+        assert 0 < found["score"] <= 1
+
+    def test_the_score_is_the_product_of_two_probabilities(self):
+        """Of "black" and "cat", both once in the text; five tokens and [CLS] share the rest."""
+        found = FindAnswer(Spelled("black", "cat"), TOKENIZER)("Who?", "Tom has a black cat")
+        probability = np.exp(9) / (np.exp(9) + 5)
+        assert found["answer"] == "black cat"
+        assert found["score"] == pytest.approx(probability**2, rel=1e-5)
+
+    def test_the_question_is_no_answer(self):
+        found = FindAnswer(Spelled("anna", "cat"), TOKENIZER)(
+            "Has Anna a cat", "Tom has Anna, a cat"
+        )
+        assert (found["start"], found["answer"]) == (8, "Anna, a cat")
+
+    def test_never_end_before_they_begin(self):
+        found = FindAnswer(Spelled("cat", "tom"), TOKENIZER)("Who?", "Tom has a cat")
+        assert found["answer"] in ("Tom", "cat")
+
+    def test_are_no_longer_than_allowed(self):
+        answer = FindAnswer(Spelled("anna", "black"), TOKENIZER)
+        assert answer("Who?", "Anna is old, Tom is black", max_tokens=7)["answer"].count(" ") == 5
+        short = answer("Who?", "Anna is old, Tom is black", max_tokens=6)["answer"]
+        assert short.startswith("Anna") != short.endswith("black")
+
+    @pytest.mark.parametrize("length", (12, 17, 40))
+    def test_far_in_a_long_text_are_found(self, length):
+        text = f"{TEXT} {'Rain fell. ' * 70} Tom has old black trains. {'Rain fell. ' * 33}"
+        text = text.replace("like old", "like")
+        found = FindAnswer(Spelled("old", "trains", seq_length=length), TOKENIZER)("Who?", text)
+        assert found["answer"] == "old black trains"
+        assert found["start"] == text.index("old black")
+
+    def test_nothing_to_ask_or_to_read_is_refused(self):
+        answer = FindAnswer(Spelled("anna", "cat"), TOKENIZER)
+        for question, text in (("", TEXT), ("Who?", "")):
+            with pytest.raises(ValueError, match="There must be a question and a text"):
+                answer(question, text)
+        check_sizes_are_refused(lambda **options: answer("Who?", TEXT, **options), "max_tokens")
+
+
+@pytest.mark.slow
+def test_a_model_learns_to_answer():
+    """Each text names some people and their pets; the question is a pet."""
+    names, pets = ("anna", "tom", "lena", "paul", "ida"), ("cat", "dog", "cow", "hen")
+    rng = np.random.default_rng(0)
+    tokenizer = WordPieceTokenizer.train([" ".join(names + pets) + " ."], min_count=1)
+    examples = []
+    for _ in range(900):
+        some, theirs = rng.permutation(names)[:3], rng.permutation(pets)[:3]
+        text = " ".join(f"{name} {pet} ." for name, pet in zip(some, theirs, strict=True))
+        start = text.index(theirs[0])
+        examples.append((theirs[0], text, start, start + 3))
+    inputs, spans = answer_examples(tokenizer, examples, 14)
+    keras.utils.set_random_seed(0)
+    sizes = {"h": 2, "d_k": 16, "d_v": 16, "d_model": 32, "d_ff_inner": 64, "n": 1, "rate": 0.0}
+    model = AnsweringBert(Bert(tokenizer.vocab_size, 14, **sizes, pooler=None))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    jit_compile = keras.config.backend() == "jax"
+    model.compile(
+        keras.optimizers.Adam(0.005), {"start": loss, "end": loss}, jit_compile=jit_compile
+    )
+    model.fit(inputs, spans, batch_size=30, epochs=8, verbose=0)
+    answer = FindAnswer(model, tokenizer)
+    for name, pet in zip(names, pets, strict=False):
+        text = f"ida {pet} . tom {'hen' if pet != 'hen' else 'cat'} . {name} cow ."
+        assert answer(pet, text)["answer"] == pet

@@ -1,0 +1,42 @@
+"""Writes the files of a published Marian model's tokenizers."""
+
+import functools
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+sentencepiece = pytest.importorskip("sentencepiece")
+
+PAIRS = Path(__file__).resolve().parents[1] / "data" / "english-german.tsv"
+
+
+def read_sentences(number):
+    """Those of each language of the corpus, two tuples."""
+    lines = PAIRS.read_text(encoding="utf-8").splitlines()[:number]
+    return zip(*(line.split("\t")[:2] for line in lines), strict=True)
+
+
+@functools.cache
+def train_pieces(sentences, size):
+    """A model of SentencePiece as bytes, and its pieces."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences), model_writer=model, vocab_size=size, minloglevel=2
+    )
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    return model.getvalue(), [processor.id_to_piece(i) for i in range(3, processor.vocab_size())]
+
+
+def publish_tokenizers(folder, sizes=(120, 130), codes=(">>deu<<", ">>nld<<")):
+    """Writes the files of the tokenizers; returns the vocabulary. It lacks a piece of each."""
+    pieces = []
+    for name, sentences, size in zip(("source", "target"), read_sentences(500), sizes, strict=True):
+        model, some = train_pieces(sentences, size)
+        (folder / f"{name}.spm").write_bytes(model)
+        pieces += some[:-1]
+    names = dict.fromkeys(["</s>", "<unk>", *codes, *pieces, "<pad>"])
+    vocabulary = {name: i for i, name in enumerate(names)}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    return vocabulary

@@ -1,0 +1,222 @@
+"""What the page of attention promises: the numbers of the model, and the tokens as texts."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+from translating import make_translate, shared_translate
+
+from keras_transformer import Bert, EncoderClassifier, RecurrentTranslator, WordPieceTokenizer
+from keras_transformer.inference.translate import Hypothesis
+from keras_transformer.pages.attention_page import (
+    AttentionView,
+    hypothesis_views,
+    text_views,
+    translation_views,
+    write_attention_page,
+)
+
+TEXTS = ["the train leaves at seven", "anna has the tickets"]
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 8, "n": 3, "rate": 0.1}
+
+
+def make_view(queries=("a", "b"), keys=("x", "y", "z"), layers=2, heads=3):
+    weights = np.random.dirichlet(np.ones(len(keys)), (layers, heads, len(queries)))
+    return AttentionView("view", queries, keys, weights)
+
+
+def vectors(tokens, layers=2, heads=3, size=4):
+    return np.random.normal(size=(layers, heads, tokens, size))
+
+
+def written(tmp_path, views, title="title"):
+    """The page's text, and the data in it."""
+    write_attention_page(tmp_path / "page.html", views, title)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    data = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    return page, json.loads(data[1])
+
+
+def softmax_of(view):
+    """The weights that the queries and keys of a view make."""
+    scores = view.queries @ view.keys.swapaxes(-1, -2) / np.sqrt(view.keys.shape[-1])
+    if view.causal:
+        scores[..., np.triu(np.ones(scores.shape[-2:], bool), 1)] = -np.inf
+    powers = np.exp(scores)
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def test_the_data_are_those_of_the_views(tmp_path):
+    first = make_view()
+    second = make_view()._replace(name="other", queries=vectors(2), keys=vectors(3), causal=True)
+    _, data = written(tmp_path, [first, second], "A → B")
+    assert data["title"] == "A → B"
+    assert [view["name"] for view in data["views"]] == ["view", "other"]
+    assert [view["causal"] for view in data["views"]] == [False, True]
+    for found, view in zip(data["views"], (first, second), strict=True):
+        assert found["queryTokens"] == ["a", "b"] and found["keyTokens"] == ["x", "y", "z"]
+        assert found["weights"] == np.round(view.weights, 3).tolist()
+    assert data["views"][0]["vectors"] is None
+    assert data["views"][1]["vectors"] == {
+        "queries": np.round(second.queries, 3).tolist(),
+        "keys": np.round(second.keys, 3).tolist(),
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["</script><script>alert(1)</script>", "<!--<script>", "a & b", "\u2028\u2029", "$data"]
+)
+def test_no_text_can_leave_its_place(tmp_path, text):
+    harmless, _ = written(tmp_path, [make_view(("", "b"))], "")
+    view = make_view((text, "b"))._replace(name=text)
+    page, data = written(tmp_path, [view], text)
+    assert data["title"] == data["views"][0]["name"] == data["views"][0]["queryTokens"][0] == text
+    for sign in "<>&\u2028\u2029":
+        assert page.count(sign) == harmless.count(sign)
+
+
+def test_the_page_asks_for_nothing(tmp_path):
+    page, _ = written(tmp_path, [make_view()])
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?:|@import|url\(|<script[^>]+src|innerHTML|fetch\(", page)
+
+
+def test_the_page_of_a_long_sentence_is_small(tmp_path):
+    tokens = [f"token {i}" for i in range(60)]
+    page, _ = written(tmp_path, [make_view(tokens, tokens, layers=6, heads=8)])
+    assert len(page) < 6.5 * 6 * 8 * 60 * 60
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weights": np.ones((2, 3, 2, 4))}, r"\(layers, heads, 2, 3\).*Received: \(2, 3, 2, 4\)$"),
+        ({"weights": np.ones((2, 3, 3, 2))}, r"weights of 'view'.*Received: \(2, 3, 3, 2\)$"),
+        ({"weights": np.ones((3, 2, 3))}, r"Received: \(3, 2, 3\)$"),
+        ({"weights": np.ones((0, 3, 2, 3))}, r"Received: \(0, 3, 2, 3\)$"),
+        ({"weights": np.full((2, 3, 2, 3), np.nan)}, r"must be finite\. Received: NaN"),
+        ({"query_tokens": [], "weights": np.ones((2, 3, 0, 3))}, r"Received: \(2, 3, 0, 3\)$"),
+        ({"queries": vectors(2)}, r"both queries and keys, or neither\. Received: no keys$"),
+        ({"keys": vectors(3)}, r"Received: no queries$"),
+        ({"queries": vectors(3), "keys": vectors(3)}, r"queries of .* 2, size\)"),
+        (
+            {"queries": vectors(2), "keys": vectors(3, size=5)},
+            r"keys of .* \(2, 3, 3, 5\)$",
+        ),
+        ({"queries": vectors(2, heads=1), "keys": vectors(3)}, r"Received: \(2, 1, 2, 4\)$"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        write_attention_page(tmp_path / "page.html", [make_view()._replace(**changes)], "title")
+    with pytest.raises(ValueError, match=r"no attention to show\. Received: views=\[\]$"):
+        write_attention_page(tmp_path / "page.html", [], "title")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_page_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="unharmed"):
+        write_attention_page(path, [make_view()], "title")
+    assert path.read_text() == "old" and os.listdir(tmp_path) == [path.name]
+
+
+# Translators
+
+
+@pytest.fixture(scope="module")
+def hypothesis():
+    return shared_translate().hypotheses("one two three", return_attention=True)[0][0]
+
+
+def test_the_views_of_a_hypothesis_are_its_attention(hypothesis):
+    views = hypothesis_views(hypothesis)
+    source, target = ["one", "two", "three", "[END]"], [*hypothesis.text.split(), "[END]"]
+    read = ["[START]", *target[:-1]]
+    tokens = [(source, source), (target, read), (target, source)]
+    assert [(view.query_tokens, view.key_tokens) for view in views] == tokens
+    for view, kind in zip(views, ("encoder", "causal", "cross"), strict=True):
+        assert view.weights is hypothesis.attention[kind]
+        assert view.name.startswith("decoder" if kind == "causal" else kind)
+        assert view.queries is view.keys is None and view.causal == (kind == "causal")
+
+
+def test_a_translation_read_at_once_attends_as_its_search_did(hypothesis):
+    views = translation_views(shared_translate(), hypothesis._replace(attention=None))
+    for view, searched in zip(views, hypothesis_views(hypothesis), strict=True):
+        assert view[:3] == searched[:3] and view.causal == searched.causal
+        np.testing.assert_allclose(view.weights, searched.weights, atol=1e-4)
+        np.testing.assert_allclose(softmax_of(view), view.weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("attention", ["bahdanau", "luong"])
+def test_a_recurrent_translator_has_no_vectors(attention, tmp_path):
+    tokenizers = (shared_translate().source_tokenizer, shared_translate().target_tokenizer)
+    sizes = [tokenizer.vocab_size for tokenizer in tokenizers]
+    model = RecurrentTranslator(*sizes, 8, 8, 0.0, attention=attention)
+    model.build(((None, None), (None, None)))
+    translate = make_translate(model)
+    hypothesis = translate.hypotheses("one two", return_attention=True)[0][0]
+    (view,), (searched,) = translation_views(translate, hypothesis), hypothesis_views(hypothesis)
+    np.testing.assert_allclose(view.weights, searched.weights, atol=1e-4)
+    assert view.queries is view.keys is None
+    written(tmp_path, [view])
+
+
+def test_what_has_no_attention_is_refused(hypothesis):
+    with pytest.raises(ValueError, match=r"`return_attention=True`\. Received: '\w+ .+'$"):
+        hypothesis_views(hypothesis._replace(attention=None))
+    nothing = Hypothesis("", 0.0, ["[END]"], ["[END]"])  # what an empty sentence is translated to
+    for views in (hypothesis_views, lambda x: translation_views(shared_translate(), x)):
+        with pytest.raises(ValueError, match=r"the sentence has no words\. Received: ''$"):
+            views(nothing)
+
+
+# Texts
+
+
+TOKENIZER = WordPieceTokenizer.train(TEXTS, min_count=1)
+
+
+def make_bert(**options):
+    model = Bert(TOKENIZER.vocab_size, 16, **SIZES, **options)
+    model.build((None, None))
+    return model
+
+
+@pytest.mark.parametrize("options", [{}, {"num_segments": None, "pooler": None}], ids=str)
+def test_the_view_of_a_text_is_what_its_encoder_computes(options):
+    (view,) = text_views(make_bert(**options), TOKENIZER, *TEXTS)
+    first, second = (text.split() for text in TEXTS)
+    assert view.query_tokens == view.key_tokens == ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
+    assert view.weights.shape == (3, 2, 12, 12) and view.queries.shape == (3, 2, 12, 3)
+    np.testing.assert_allclose(softmax_of(view), view.weights, atol=1e-5)
+    (alone,) = text_views(make_bert(**options), TOKENIZER, TEXTS[0])
+    assert alone.query_tokens == view.query_tokens[:7]
+
+
+def test_a_classifier_is_seen_through_its_body():
+    classifier = EncoderClassifier(make_bert(), 2)
+    classifier.build((None, None))
+    views = [text_views(model, TOKENIZER, *TEXTS)[0] for model in (classifier, classifier.body)]
+    np.testing.assert_array_equal(views[0].weights, views[1].weights)
+
+
+def test_half_precision_is_shown_as_well(tmp_path):
+    with np.errstate(all="raise"):
+        views = text_views(make_bert(dtype="mixed_bfloat16"), TOKENIZER, TEXTS[0])
+    _, data = written(tmp_path, views)
+    sums = np.sum(data["views"][0]["weights"], axis=-1)
+    np.testing.assert_allclose(sums, 1, atol=0.02)
+
+
+def test_a_text_that_is_too_long_is_refused():
+    with pytest.raises(ValueError, match=r"reads 16 tokens at most.*Received: 27 tokens$"):
+        text_views(make_bert(), TOKENIZER, " ".join([TEXTS[0]] * 5))

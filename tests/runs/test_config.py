@@ -1,0 +1,269 @@
+"""What the settings promise: a round trip, and a word of why for each."""
+
+import argparse
+import dataclasses
+import json
+import re
+
+import pytest
+
+from keras_transformer.runs.config import DTYPES, PRESETS, RunConfig, add_flags
+
+FIELDS = {field.name: field for field in dataclasses.fields(RunConfig)}
+# A value for each field that is not its default, with its flags.
+OTHERS = {
+    "data": "other.tsv",
+    "validation": "watched.tsv",
+    "test": "judged.tsv",
+    "stream": True,
+    "n_sentences": 1000,
+    "min_count": 2,
+    "tokenizer": "bpe",
+    "vocab_size": 900,
+    "share_vocabulary": True,
+    "bpe_dropout": 0.1,
+    "max_length": 40,
+    "seed": 7,
+    "model": "luong",
+    "d_model": 128,
+    "h": 2,
+    "d_ff": 100,
+    "n": 1,
+    "rate": 0.05,
+    "attention_rate": 0.1,
+    "activation_rate": 0.2,
+    "norm_first": False,
+    "tie_output": False,
+    "epochs": 3,
+    "batch_size": 17,
+    "batch_tokens": 500,
+    "accumulation": 2,
+    "warmup_steps": 10,
+    "learning_rate_scale": 0.7,
+    "label_smoothing": 0.0,
+    "clip_norm": 1.0,
+    "ema": 0.9,
+    "monitor": "bleu",
+    "keep_weights": 3,
+    "patience": 2,
+    "dtype": "float32",
+    "tensorboard": True,
+}
+TOGETHER = {**OTHERS, "stream": False}  # which neither n_sentences nor bpe_dropout goes with
+FREE = {"epochs", "patience", "data", "validation", "test"}
+
+
+def flags(name, value):
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}", str(value)]
+
+
+def parse(*arguments):
+    parser = argparse.ArgumentParser()
+    add_flags(parser)
+    return vars(parser.parse_args(arguments))
+
+
+def changed_json(**changes):
+    return json.dumps({**json.loads(RunConfig().to_json()), **changes})
+
+
+# Values
+
+
+def test_the_values_above_are_others():
+    assert OTHERS.keys() == FIELDS.keys()
+    assert all(value != FIELDS[name].default for name, value in OTHERS.items())
+
+
+@pytest.mark.parametrize("config", [RunConfig(), RunConfig(**TOGETHER)], ids=["defaults", "others"])
+def test_json_round_trip(config):
+    assert RunConfig.from_json(config.to_json()) == config
+    assert json.loads(config.to_json()) == dataclasses.asdict(config)
+
+
+def test_settings_cannot_be_changed_in_place():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RunConfig().epochs = 3
+
+
+def test_small_is_the_default():
+    assert RunConfig.from_preset() == RunConfig.from_preset("small") == RunConfig()
+
+
+def test_base_has_the_sizes_of_the_paper():
+    # "Attention Is All You Need", table 3, sections 5.3 and 5.4
+    base = RunConfig.from_preset("base")
+    assert (base.n, base.d_model, base.d_ff, base.h) == (6, 512, 2048, 8)
+    assert (base.rate, base.label_smoothing, base.warmup_steps) == (0.1, 0.1, 4000)
+    assert not base.norm_first and base.learning_rate_scale == 1.0
+
+
+def test_sizes_grow_from_preset_to_preset():
+    tiny, small, base = map(RunConfig.from_preset, PRESETS)
+    for name in ("d_model", "d_ff", "n"):
+        assert getattr(tiny, name) < getattr(small, name) < getattr(base, name)
+
+
+def test_a_preset_can_be_changed():
+    expected = dataclasses.replace(RunConfig.from_preset("tiny"), epochs=3, n=1)
+    assert RunConfig.from_preset("tiny", epochs=3, n=1) == expected
+
+
+def test_refuses_an_unknown_preset():
+    with pytest.raises(ValueError, match=r"one of .*tiny.*Received: 'huge'"):
+        RunConfig.from_preset("huge")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_takes_each_dtype(dtype):
+    assert RunConfig(dtype=dtype).dtype == dtype
+
+
+def test_only_transformers_have_heads():
+    assert RunConfig(model="luong", d_model=150).d_model == 150
+
+
+IMPOSSIBLE = [
+    ("d_model", 255),
+    ("h", 3),
+    ("epochs", 0),
+    ("epochs", -1),
+    ("batch_size", 0),
+    ("patience", 0),
+    ("label_smoothing", 1.0),
+    ("label_smoothing", -0.1),
+    ("dtype", "float16"),
+    ("dtype", "bfloat16"),
+    ("tokenizer", "letters"),
+    ("monitor", "accuracy"),
+    ("share_vocabulary", True),
+    ("bpe_dropout", 0.1),
+    ("bpe_dropout", 1.0),
+    ("ema", 1.0),
+    ("attention_rate", -0.1),
+    ("clip_norm", 0.0),
+    ("batch_tokens", 0),
+    ("accumulation", 0),
+    ("keep_weights", -1),
+    ("h", 0),
+    ("d_model", "256"),
+    ("epochs", "10"),
+    ("epochs", None),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), IMPOSSIBLE)
+def test_refuses_impossible_values(name, value):
+    expected = rf"`\w+` .*Received: .*{re.escape(str(value))}"
+    with pytest.raises(ValueError, match=expected):
+        RunConfig(**{name: value})
+    with pytest.raises(ValueError, match=expected):
+        RunConfig.from_json(changed_json(**{name: value}))
+
+
+def test_float16_is_not_accumulated():
+    with pytest.raises(ValueError, match=r"Received: accumulation=2, dtype=mixed_float16$"):
+        RunConfig(dtype="mixed_float16", accumulation=2)
+
+
+def test_streaming_needs_what_cannot_be_split_off():
+    needed = {"stream": True, "tokenizer": "bpe", "validation": "v.tsv", "test": "t.tsv"}
+    assert RunConfig(**needed).stream
+    for change in (
+        {"tokenizer": "words"},
+        {"test": None},
+        {"bpe_dropout": 0.1},
+        {"n_sentences": 9},
+    ):
+        with pytest.raises(ValueError, match=r"Streaming needs .*Received: tokenizer="):
+            RunConfig(**{**needed, **change})
+
+
+# Files of others
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        "null",
+        '"d_model"',
+        "{}",
+        "__import__('os').system('true')",
+        "!!python/object/apply:os.system ['true']",
+        "(lp0\n.",
+        changed_json(__class__="os.system"),
+        changed_json(wings=2),
+        json.dumps({"epochs": 3}),
+    ],
+)
+def test_refuses_what_are_not_exactly_its_settings(text):
+    with pytest.raises(ValueError):
+        RunConfig.from_json(text)
+
+
+def test_says_which_fields_it_found():
+    with pytest.raises(ValueError, match=r"another version. Received: \['wings'\]$"):
+        RunConfig.from_json('{"wings": 2}')
+
+
+# Going on
+
+
+def test_a_run_goes_on_longer_and_with_its_data_elsewhere():
+    changes = {"epochs": 30, "patience": 9, "data": "elsewhere.tsv"}
+    assert RunConfig().with_changes(**changes) == RunConfig(**changes)
+    assert RunConfig().with_changes() == RunConfig()
+
+
+@pytest.mark.parametrize("name", FIELDS.keys() - FREE)
+def test_a_run_does_not_become_another_one(name):
+    same = {name: FIELDS[name].default}
+    assert RunConfig().with_changes(**same, epochs=30) == RunConfig(epochs=30)
+    with pytest.raises(ValueError, match=rf"begin another run. Received: {{'{name}': "):
+        RunConfig().with_changes(**{name: OTHERS[name]}, epochs=30)
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_what_may_change(name):
+    assert RunConfig().with_changes(**{name: OTHERS[name]}) == RunConfig(**{name: OTHERS[name]})
+
+
+def test_an_impossible_value_stops_a_change_too():
+    with pytest.raises(ValueError, match="Received: 0"):
+        RunConfig().with_changes(epochs=0)
+
+
+# Flags
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_each_field_has_a_flag(name):
+    assert parse(*flags(name, OTHERS[name])) == {name: OTHERS[name]}
+
+
+def test_only_the_flags_given_appear():
+    assert parse() == {}
+    given = [flag for name, value in TOGETHER.items() for flag in flags(name, value)]
+    assert RunConfig(**parse(*given)) == RunConfig(**TOGETHER)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_each_field_says_why(name):
+    parser = argparse.ArgumentParser()
+    add_flags(parser)
+    text = FIELDS[name].metadata["help"]
+    assert len(text) > 10
+    assert text in " ".join(parser.format_help().split())
+
+
+def test_refuses_a_value_of_another_type(capsys):
+    with pytest.raises(SystemExit):
+        parse("--epochs", "many")
+    assert "--epochs" in capsys.readouterr().err

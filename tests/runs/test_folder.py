@@ -1,0 +1,345 @@
+"""What a run's folder promises: all that is needed later, nothing that runs code, no mixture."""
+
+import dataclasses
+import json
+import os
+import shutil
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from tiny import PAIRS, make_dataset
+
+from keras_transformer import PrepareDataset, RunConfig, RunFolder, plot_losses
+from keras_transformer.runs.folder import make_model
+from keras_transformer.training.checkpoints import Checkpoints
+
+CONFIG = RunConfig(d_model=16, h=2, d_ff=32, n=1, max_length=8)
+HISTORY = [
+    {
+        "epoch": epoch,
+        "loss": 1 / 3 / epoch,
+        "accuracy": 0.1 * epoch,
+        "validation_loss": 2 / 3,
+        "validation_accuracy": 0.7,
+        "learning_rate": 1e-7,
+        "tokens_per_second": 1234,
+        "seconds": 5.6,
+    }
+    for epoch in (1, 2, 3)
+]
+READERS = {
+    "config.json": RunFolder.read_config,
+    "source_tokenizer.json": RunFolder.read_tokenizers,
+    "target_tokenizer.json": RunFolder.read_tokenizers,
+    "test.tsv": RunFolder.read_test,
+    "history.csv": RunFolder.read_history,
+    "weights/best.weights.h5": RunFolder.read_model,
+}
+# What a model is made of.
+MODEL_FILES = sorted(READERS.keys() - {"test.tsv", "history.csv"})
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset()
+
+
+@pytest.fixture(scope="module")
+def model(dataset):
+    return make_model(CONFIG, dataset.source_tokenizer, dataset.target_tokenizer)
+
+
+@pytest.fixture(scope="module")
+def written(dataset, model, tmp_path_factory):
+    run = RunFolder(tmp_path_factory.mktemp("runs") / "numbers")
+    run.create(CONFIG, dataset)
+    run.write_weights(model)
+    run.write_history(HISTORY)
+    return run.path
+
+
+@pytest.fixture
+def run(written, tmp_path):
+    """A copy of the run for each test: saving weights takes longer than copying them."""
+    return RunFolder(shutil.copytree(written, tmp_path / "runs" / "numbers"))
+
+
+def files(run):
+    """The content of each file by its name."""
+    found = (path for path in run.path.rglob("*") if path.is_file())
+    return {path.relative_to(run.path).as_posix(): path.read_bytes() for path in found}
+
+
+def other_dataset():
+    """Of more words."""
+    return PrepareDataset(seed=1)([*PAIRS, *[(f"word{i}", f"wort{i}") for i in range(50)]])
+
+
+# There and back
+
+
+def test_reads_back_what_it_was_created_with(run, dataset):
+    assert run.exists
+    assert run.read_config() == CONFIG
+    source_tokenizer, target_tokenizer = run.read_tokenizers()
+    assert source_tokenizer.to_json() == dataset.source_tokenizer.to_json()
+    assert target_tokenizer.to_json() == dataset.target_tokenizer.to_json()
+    assert run.read_test() == dataset.test
+
+
+def test_reads_back_the_weights(run, model):
+    read = run.read_model()
+    for a, b in zip(model.weights, read.weights, strict=True):
+        np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
+
+
+def test_the_weights_are_float32_whatever_it_computes_in(run, model):
+    read = run.read_model("mixed_bfloat16")
+    assert read.compute_dtype == "bfloat16"
+    for a, b in zip(model.weights, read.weights, strict=True):
+        assert b.dtype == "float32"
+        np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
+
+
+def test_reads_back_the_history_to_the_last_digit(run):
+    assert run.read_history() == HISTORY
+    run.write_history(HISTORY[:1])
+    assert run.read_history() == HISTORY[:1]
+
+
+def test_writes_changed_settings(run):
+    changed = CONFIG.with_changes(epochs=99)
+    run.write_config(changed)
+    assert run.read_config() == changed
+
+
+def test_a_sentence_of_the_test_part_is_one_column(dataset, tmp_path):
+    test = [("a\tb\n c", ["d\r\ne", "f\u2028g"]), ("“h”", ["i"])]
+    run = RunFolder(tmp_path)
+    run.create(CONFIG, dataclasses.replace(dataset, test=test))
+    assert run.read_test() == [("a b c", ["d e", "f g"]), ("“h”", ["i"])]
+
+
+def test_there_is_nothing_that_could_run_code(run, model):
+    optimizer = keras.optimizers.Adam()
+    optimizer.build(model.trainable_variables)
+    Checkpoints(run.checkpoints, model, optimizer).save({"epoch": 1})
+    plot_losses({"numbers": HISTORY}, run.curves)
+    names = files(run)
+    assert {os.path.splitext(name)[1] for name in names} == {
+        *(".json", ".h5", ".csv", ".tsv", ".png"),
+    }
+    assert names.keys() == {
+        *READERS,
+        "data.json",
+        "curves.png",
+        "checkpoints/000001/counters.json",
+        "checkpoints/000001/variables.h5",
+    }
+    for name, content in names.items():
+        if name.endswith(".json"):
+            json.loads(content)
+        elif name.endswith(".h5"):
+            assert content.startswith(b"\x89HDF\r\n\x1a\n")
+
+
+# Incomplete and damaged folders
+
+
+def test_a_folder_without_settings_is_no_run(tmp_path):
+    run = RunFolder(tmp_path)
+    (tmp_path / "weights").mkdir()
+    assert not run.exists
+    for read in READERS.values():
+        with pytest.raises(FileNotFoundError, match=r"is not a finished run.*scripts/train\.py"):
+            read(run)
+    assert not RunFolder(tmp_path / "nowhere").exists
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_names_the_file_that_is_missing(run, name):
+    (run.path / name).unlink()
+    for read in (READERS[name], *[RunFolder.read_model] * (name in MODEL_FILES)):
+        with pytest.raises(FileNotFoundError, match=rf"not a finished run: it has no {name}\."):
+            read(run)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"cos\nsystem\n(S'true'\ntR."])
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_names_the_file_that_is_damaged(run, name, content):
+    (run.path / name).write_bytes(content)
+    for read in (READERS[name], RunFolder.read_model):
+        with pytest.raises(ValueError, match=f"{name} "):
+            read(run)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.99])
+@pytest.mark.parametrize("name", MODEL_FILES)
+def test_names_the_file_that_is_cut_short(run, name, share):
+    content = (run.path / name).read_bytes()
+    (run.path / name).write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(ValueError, match=f"{name} "):
+        READERS[name](run)
+
+
+def test_names_weights_that_are_damaged_inside(run):
+    content = run.weights.read_bytes()
+    before, _, after = content.partition(b"SNOD")  # which begins a table of contents of HDF5
+    run.weights.write_bytes(before + b"XXXX" + after)
+    with pytest.raises(ValueError, match="damaged"):
+        run.read_model()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "epoch,loss\n",
+        "epoch,loss\n1,low\n",
+        "epoch,loss\n1\n",
+        "epoch\n1,2\n",
+    ],
+    ids=["empty", "header only", "no number", "row too short", "row too long"],
+)
+def test_refuses_a_history_without_numbers(run, content):
+    run.history.write_text(content)
+    with pytest.raises(ValueError):
+        run.read_history()
+
+
+# Mixtures
+
+
+@pytest.mark.parametrize(
+    "changes", [{"d_model": 32}, {"d_ff": 48}, {"n": 2}, {"tie_output": False}]
+)
+def test_refuses_the_settings_of_another_run(run, changes):
+    run.write_config(dataclasses.replace(CONFIG, **changes))
+    with pytest.raises(ValueError, match=r"of different runs, or damaged\. Received: "):
+        run.read_model()
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_refuses_the_vocabulary_of_another_run(run, side):
+    getattr(other_dataset(), f"{side}_tokenizer").save(run.path / f"{side}_tokenizer.json")
+    with pytest.raises(ValueError, match=r"of different runs, or damaged\. Received: "):
+        run.read_model()
+
+
+def test_goes_on_with_the_data_it_was_begun_with(run, dataset):
+    run.check_dataset(dataset)
+    run.check_dataset(make_dataset())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: dataclasses.replace(make_dataset(), test=make_dataset().test[:-1]),
+        lambda: PrepareDataset(seed=2)(PAIRS),
+        lambda: PrepareDataset(seed=1)(PAIRS[:-1]),
+        lambda: PrepareDataset(seed=1)([(target, source) for source, target in PAIRS]),
+        other_dataset,
+        lambda: dataclasses.replace(make_dataset(), train=make_dataset().train[::-1]),
+        lambda: dataclasses.replace(make_dataset(), validation=make_dataset().validation[1:]),
+    ],
+    ids=[
+        "another test part",
+        "another split",
+        "fewer pairs",
+        "the other direction",
+        "other words",
+        "another order",
+        "another validation part",
+    ],
+)
+def test_does_not_go_on_with_other_data(run, other):
+    before = files(run)
+    with pytest.raises(ValueError, match=r"begun on other data.*Received: "):
+        run.check_dataset(other())
+    assert files(run) == before
+
+
+def test_does_not_go_on_with_another_order_of_a_streamed_file(run, tmp_path):
+    def streamed(pairs, tokenizers=None):
+        lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
+        (tmp_path / "pairs.tsv").write_text(lines, encoding="utf-8")
+        prepare = PrepareDataset(tokenizer="bpe", vocab_size=60)
+        held_out = (PAIRS[:5], PAIRS[5:10])
+        return prepare.stream(tmp_path / "pairs.tsv", *held_out, tokenizers)
+
+    begun = streamed(PAIRS)
+    run.create(CONFIG, begun)
+    tokenizers = (begun.source_tokenizer, begun.target_tokenizer)
+    run.check_dataset(streamed(PAIRS, tokenizers))
+    with pytest.raises(ValueError, match=r"Received: another training part$"):
+        run.check_dataset(streamed(PAIRS[::-1], tokenizers))
+
+
+@pytest.mark.parametrize("content", ['{"training": ', "[1]", "3"])
+def test_names_a_damaged_file_of_digests(run, dataset, content):
+    (run.path / "data.json").write_text(content)
+    with pytest.raises(ValueError, match=r"data\.json is damaged\. Received: "):
+        run.check_dataset(dataset)
+
+
+def test_what_was_counted_is_read_again(run):
+    assert run.read_batches() is None
+    run.write_batches([[3, [4, 8], 0.25]])
+    assert run.read_batches() == [[3, [4, 8], 0.25]]
+    run.create(CONFIG, make_dataset())  # in a folder with leftovers
+    assert run.read_batches() is None
+    for damaged in ("{", "3", "[3]", "[[3, [4]]]", '[[3, ["x"], 0.5]]'):
+        (run.path / "batches.json").write_text(damaged)
+        assert run.read_batches() is None  # it is counted anew
+
+
+# Writing
+
+
+def test_the_settings_come_last(dataset, tmp_path, monkeypatch):
+    run = RunFolder(tmp_path)
+    monkeypatch.setattr(run, "write_config", lambda config: None)
+    run.create(CONFIG, dataset)
+    assert not run.exists
+    assert sorted(files(run)) == [
+        "data.json",
+        "source_tokenizer.json",
+        "target_tokenizer.json",
+        "test.tsv",
+    ]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda run, model: run.write_config(CONFIG.with_changes(epochs=99)),
+        lambda run, model: run.write_history(HISTORY[:1]),
+        lambda run, model: run.write_weights(model),
+        lambda run, model: run.create(CONFIG, other_dataset()),
+    ],
+    ids=["config", "history", "weights", "create"],
+)
+def test_what_cannot_be_written_leaves_the_run_as_it_was(run, model, monkeypatch, write):
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    before = files(run)
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match=r"disk full\. What was saved before is unharmed"):
+        write(run, model)
+    assert files(run) == before
+
+
+@pytest.mark.parametrize("content", ["", "one source\n", "a\tb\nno reference\n"])
+def test_refuses_a_test_part_without_references(run, content):
+    (run.path / "test.tsv").write_text(content)
+    with pytest.raises(ValueError, match=r"test\.tsv must have lines of"):
+        run.read_test()
+
+
+def test_refuses_a_history_of_other_columns(run):
+    run.history.write_text("epoch,speed\n1,2\n")
+    with pytest.raises(ValueError, match=r"history\.csv must have numbers in the columns"):
+        run.read_history()

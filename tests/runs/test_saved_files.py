@@ -1,0 +1,69 @@
+"""What an earlier version has saved can be used: run folders, checkpoints and `.keras` files."""
+
+import json
+import shutil
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from layer_contract import numpy
+
+from keras_transformer import RunFolder, Translate, train_run
+
+FOLDERS = sorted((Path(__file__).parents[1] / "data").glob("saved_by_*"))
+every_version = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+
+
+def expected(folder, name):
+    return json.loads((folder / "expected.json").read_text(encoding="utf-8"))[name]
+
+
+def test_something_is_tested():
+    assert FOLDERS
+
+
+@every_version
+@pytest.mark.parametrize("name", ("words", "bpe_ema", "bahdanau"))
+def test_a_run_translates_as_it_did(folder, name):
+    translate = Translate.from_run(folder / name)
+    wanted = expected(folder, name)
+    for beam in (1, 4):
+        texts, scores = zip(*(found[str(beam)] for found in wanted.values()), strict=True)
+        found = [best for [best] in translate.hypotheses(list(wanted), beam_size=beam)]
+        assert [best.text for best in found] == list(texts)
+        np.testing.assert_allclose([best.score for best in found], scores, atol=1e-4)
+
+
+@every_version
+@pytest.mark.parametrize("name", ("words", "bpe_ema", "bahdanau", "mid_epoch"))
+def test_the_files_of_a_run_can_be_read(folder, name):
+    run = RunFolder(folder / name)
+    assert run.read_config().data == "numbers.tsv"
+    assert run.read_history()
+    assert run.read_test()
+    assert run.read_model().built
+
+
+@every_version
+@pytest.mark.parametrize("name", ("transformer", "classifier", "bert"))
+def test_a_keras_file_computes_what_it_did(folder, name):
+    arrays = np.load(folder / f"{name}.npz")
+    model = keras.models.load_model(folder / f"{name}.keras")
+    output = numpy(model((arrays["first"], arrays["second"])))
+    np.testing.assert_allclose(output, arrays["output"], atol=1e-4)
+
+
+@pytest.mark.slow
+@every_version
+def test_a_run_that_was_interrupted_in_mid_epoch_is_resumed(folder, tmp_path, monkeypatch):
+    shutil.copytree(folder / "mid_epoch", tmp_path / "run")
+    monkeypatch.chdir(folder)  # the data lies there
+    run = RunFolder(tmp_path / "run")
+    train_run(run.read_config(), run.path)
+    # Another backend drops out other units.
+    written_by = expected(folder, "written_by")["backend"]
+    tolerance = 1e-3 if keras.config.backend() == written_by else 0.1
+    for row, losses in zip(run.read_history(), expected(folder, "mid_epoch"), strict=True):
+        for name, loss in losses.items():
+            assert row[name] == pytest.approx(loss, abs=tolerance)

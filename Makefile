@@ -20,7 +20,7 @@ test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-ten
 
 .PHONY: train test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants parity check format bench bench-gpu notebooks docs clean
 
-train: .venv/installed ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
+train: .venv/tensorflow ## trains on the embedded corpus; ARGS="--epochs 5" passes flags on
 	$(BIN)/python scripts/train.py $(ARGS)
 
 test: .venv/installed ## the suite, on both backends at once
@@ -89,8 +89,12 @@ clean: ## runs/ is yours and stays
 	rm -rf .venv build dist site *.egg-info .cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/installed: setup.cfg pyproject.toml constraints.txt
+.venv/tensorflow: setup.cfg pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
+	$(INSTALL) ".[tensorflow]"
+	touch $@
+
+.venv/installed: .venv/tensorflow
 	$(INSTALL) ".[test]"
 	touch $@
 

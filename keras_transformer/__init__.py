@@ -4,8 +4,12 @@ The public names are loaded when the first of them is used, and Keras with them.
 read its arguments and set up its process before.
 """
 
+import importlib.metadata
+import importlib.util
 import sys
 from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
 
 __all__ = [
     "Adam",
@@ -94,6 +98,29 @@ __all__ = [
     "write_attention_page",
     "write_pairs",
 ]
+
+DISTRIBUTION = "keras3-transformer"  # of this package
+
+
+def _check_installation():
+    """Raises an ImportError if there is no backend, or another package of this name."""
+    try:
+        other = importlib.metadata.version("keras-transformer")
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    else:
+        raise ImportError(
+            f"keras-transformer {other} has the same import name, and their files would be mixed: "
+            f"pip uninstall keras-transformer {DISTRIBUTION}, then pip install {DISTRIBUTION}"
+        )
+    if not any(map(importlib.util.find_spec, ("tensorflow", "jax", "torch"))):
+        raise ImportError(
+            f"Keras needs a backend: pip install '{DISTRIBUTION}[tensorflow]', or [jax] and set "
+            "KERAS_BACKEND=jax"
+        )
+
+
+_check_installation()
 
 # Keras finds our classes in a saved file if they are loaded. Keras itself is no longer to be
 # waited for once it is imported.

@@ -42,7 +42,7 @@ def main():
     from keras_transformer.runs.folder import RunFolder
     from keras_transformer.training.run import train_run
 
-    run = RunFolder(folder or Path("runs") / Path(changes.get("data", RunConfig.data)).stem)
+    run = RunFolder(folder or Path("runs") / Path(changes.get("data") or "english-german").stem)
     try:
         train_run(make_config(run, resume, preset, changes), run.path)
     except (OSError, ValueError, FloatingPointError) as error:

@@ -121,6 +121,27 @@ assert not hasattr(kt, "Nothing")
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
+def test_importing_says_what_is_missing_or_in_the_way():
+    code = """
+import importlib.metadata, importlib.util
+def import_it():
+    try:
+        import keras_transformer
+    except ImportError as error:
+        print(error)
+version, find = importlib.metadata.version, importlib.util.find_spec
+backends = ("jax", "tensorflow", "torch")
+importlib.util.find_spec = lambda name: None if name in backends else find(name)
+import_it()
+importlib.metadata.version = lambda name: "0.40" if name == "keras-transformer" else version(name)
+import_it()
+"""
+    output = subprocess.check_output([sys.executable, "-c", code], text=True)
+    no_backend, another_package = output.splitlines()
+    assert "pip install 'keras3-transformer[tensorflow]'" in no_backend
+    assert "pip uninstall keras-transformer" in another_package
+
+
 def test_keras_knows_the_classes_of_saved_files():
     """Also if no name of the package is used."""
     code = """

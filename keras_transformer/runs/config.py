@@ -5,6 +5,7 @@ import dataclasses
 import json
 import typing
 
+from keras_transformer import __version__
 from keras_transformer._utils.checks import check_rate
 
 # The attention of the encoder grows with the square of the length: without a limit, a text given as
@@ -23,12 +24,15 @@ class RunConfig:
     The flags of `scripts/train.py` are made of these fields, and `config.json` in the run's folder
     holds their values.
 
+    Runs from before there was a field are read with its default, so the default of a new field must
+    be what these runs did. A better value for new runs stands in `PRESETS`.
+
     Raises:
         ValueError: if a value is out of range.
     """
 
-    data: str = _setting(
-        "data/english-german.tsv", "sentence pairs: .tsv, .txt or .pkl (the project's own corpus)"
+    data: str | None = _setting(
+        None, "sentence pairs: .tsv, .txt or .pkl (none: the project's own corpus)"
     )
     validation: str | None = _setting(None, "pairs to watch (none: a tenth of the sentences)")
     test: str | None = _setting(None, "pairs to judge by (none: a tenth of the sentences)")
@@ -192,23 +196,26 @@ class RunConfig:
         return dataclasses.replace(self, **changes)
 
     def to_json(self):
-        """The settings as text."""
-        return json.dumps(dataclasses.asdict(self), indent=2) + "\n"
+        """The settings as text, with the version that writes them."""
+        values = {"version": __version__, **dataclasses.asdict(self)}
+        return json.dumps(values, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text):
-        """Reads what `to_json` wrote.
+        """Reads what `to_json` wrote, in this version or an earlier one.
 
         Raises:
-            ValueError: if it is not JSON, or has other fields or impossible values.
+            ValueError: if it is not JSON, or has unknown fields or impossible values.
         """
         values = json.loads(text)
-        expected = {field.name for field in dataclasses.fields(cls)}
-        if not isinstance(values, dict) or set(values) != expected:
-            found = sorted(values) if isinstance(values, dict) else values
+        if not isinstance(values, dict):
+            raise ValueError(f"The settings must be a JSON object. Received: {values!r}")
+        version = values.pop("version", "0.1.0")
+        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
+        if unknown:
             raise ValueError(
-                f"The settings must have the fields {sorted(expected)}: this run was made by "
-                f"another version. Received: {found}"
+                f"Version {version} wrote settings that this version, {__version__}, does not "
+                f"know: install a version that does. Received: {unknown}"
             )
         return cls(**values)
 

@@ -8,6 +8,7 @@ import keras
 
 from keras_transformer._utils.checks import check_choice
 from keras_transformer.backends import backend_module
+from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.evaluation import TOKENIZERS, score
@@ -19,8 +20,6 @@ from keras_transformer.runs.config import LEARNING_RATE_SCALES
 from keras_transformer.runs.folder import RunFolder, make_model
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
-
-_CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def train_run(config, folder):
@@ -86,9 +85,6 @@ def prepare_dataset(config, tokenizers=None):
     Returns:
         A `PreparedDataset`.
     """
-    data, *held_out = (
-        path and _find(path) for path in (config.data, config.validation, config.test)
-    )
     prepare = PrepareDataset(
         config.n_sentences,
         min_count=config.min_count,
@@ -98,20 +94,14 @@ def prepare_dataset(config, tokenizers=None):
         vocab_size=config.vocab_size,
         share_vocabulary=config.share_vocabulary,
     )
-    held_out = [path and read_pairs(path) for path in held_out]
+    path = Path(config.data or corpus_path())
+    held_out = [held and read_pairs(held) for held in (config.validation, config.test)]
     if config.stream:
-        dataset = prepare.stream(data, *held_out, tokenizers)
+        dataset = prepare.stream(path, *held_out, tokenizers)
     else:
-        dataset = prepare(read_pairs(data), *held_out)
-    print(f"Corpus {Path(config.data).name}\n{dataset}")
+        dataset = prepare(read_pairs(path), *held_out)
+    print(f"Corpus {path.name}\n{dataset}")
     return dataset
-
-
-def _find(path):
-    path = Path(path)
-    if not path.exists() and (_CHECKOUT / path).exists():
-        return _CHECKOUT / path  # the embedded corpus, from whatever folder
-    return path
 
 
 def make_batches(config, dataset, counted=None):

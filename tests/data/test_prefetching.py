@@ -15,6 +15,8 @@ from keras_transformer.data.prefetching import prefetched
 FIFTY_UPDATES = """
 import pathlib, resource, sys
 
+from keras_transformer.training.process import tune_process
+tune_process()
 from keras_transformer import (
     Adam, MaskedCrossEntropy, PrepareDataset, Trainer, TransformerModel, as_dataset
 )
@@ -97,18 +99,20 @@ def test_closing_ends_the_thread(error):
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="the allocator of TensorFlow")
 @pytest.mark.skipif(sys.platform != "linux", reason="the allocator of glibc")
 def test_memory_is_not_mapped_anew_in_each_update(tmp_path):
-    """After TensorFlow has made a dataset of a generator there are 1,650 faults instead of 500.
+    """In a process that is set up as the scripts do it: otherwise there are thousands of faults.
 
-    Where oneDNN is off, that is.
+    Nor does TensorFlow set the allocator, as it does for a generator, see docs/keras3.md.
     """
     here = os.path.dirname(__file__)
     path = os.pathsep.join([os.path.dirname(here), os.environ.get("PYTHONPATH", "")])
+    variables = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0", "PYTHONPATH": path}
     process = subprocess.run(
         [sys.executable, "-c", FIFTY_UPDATES, tmp_path],
-        env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "PYTHONPATH": path},
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
     )
     assert process.returncode == 0, process.stderr
+    assert "Memory patch applied" not in process.stderr
     faults = process.stdout.split("faults of an update: ")[1].split()
-    assert all(int(number) < 1000 for number in faults), process.stdout
+    assert all(int(number) < 200 for number in faults), process.stdout

@@ -30,6 +30,18 @@ ALLOWED = {
     "training": {"models", "layers", "data", "run_folder", "inference", "evaluation", "plotting"},
     "inference": {"data", "layers", "pretrained_marian", "run_folder"},
     "export": {"data", "inference", "layers", "models", "run_folder"},
+    "cli": {
+        "attention_page",
+        "data",
+        "demo",
+        "evaluation",
+        "export",
+        "inference",
+        "plotting",
+        "run_folder",
+        "series",
+        "training",
+    },
     "evaluation": set(),
     "plotting": set(),
 }

@@ -33,7 +33,7 @@ def add_arguments(parser):
     add_search_options(
         parser,
         beam_size=f"{TRANSLATIONS}; 1 with sampling",
-        n_best=f"{TRANSLATIONS}, at most the beam",
+        n_best=f"{TRANSLATIONS}, or the size of a smaller beam",
     )
 
 

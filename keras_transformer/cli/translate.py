@@ -16,7 +16,8 @@ WINDOW = 4096
 
 
 def add_arguments(parser):
-    """Adds the run, the sentences, what is printed and the search options."""
+    """Adds the run, the sentences, the drawing and the search options."""
+    parser.epilog = "With --n-best above 1, each line has the score, a tab and the translation."
     add_run(parser)
     add_weights(parser)
     parser.add_argument("sentences", nargs="*", help="sentences (default: standard input)")

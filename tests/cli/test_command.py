@@ -224,6 +224,24 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
         call(["plot", "run"])
 
 
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ([], {"beam_size": 4, "n_best": 4}),
+        (["--beam", "2"], {"beam_size": 2, "n_best": 2}),
+        (["--temperature", "1"], {"n_best": 4, "temperature": 1.0}),
+    ],
+)
+def test_the_demo_shows_several_translations(monkeypatch, flags, expected):
+    received = {}
+    monkeypatch.setattr(Translate, "from_run", lambda *arguments: None)
+    monkeypatch.setattr(
+        "keras_transformer.demo.serve", lambda *arguments, **options: received.update(options)
+    )
+    assert call(["demo", "run", *flags])[0] == 0
+    assert received == {"name": "run", **expected}
+
+
 def test_ctrl_c_is_how_the_demo_ends(monkeypatch):
     monkeypatch.setattr(Translate, "from_run", _raising(KeyboardInterrupt()))
     code, output, errors = call(["demo", "run"])

@@ -11,7 +11,6 @@ import dataclasses
 import json
 import os
 import platform
-import runpy
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,8 @@ from pathlib import Path
 from training_peers import SYSTEMS, WARM_UP
 
 from keras_transformer.backends.device import processor
+from keras_transformer.cli import make_parser
+from keras_transformer.runs.config import RunConfig
 
 HERE = Path(__file__).resolve().parent
 OURS, REFERENCE, JOEYNMT = "keras_transformer", "torch.nn.Transformer", "JoeyNMT"
@@ -30,9 +31,8 @@ INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 def read_arguments():
     """Returns the `RunConfig`, and the arguments that are not of `train.py`."""
-    train = runpy.run_path(str(HERE.parent / "scripts" / "train.py"))
-    parser = train["make_parser"]()
-    parser.prog, parser.description = "training.py", __doc__.splitlines()[0]
+    parser = make_parser("train", prog="training.py")
+    parser.description = __doc__.splitlines()[0]
     parser.add_argument("--updates", type=int, default=40, help="measured in each turn")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each system")
     parser.add_argument("--joeynmt", metavar="PYTHON", help="of an environment that has JoeyNMT")
@@ -40,7 +40,7 @@ def read_arguments():
     changes = vars(parser.parse_args())
     changes.pop("run", None), changes.pop("resume")
     own = {name: changes.pop(name) for name in ("updates", "rounds", "joeynmt", "only")}
-    config = train["RunConfig"].from_preset(changes.pop("preset") or "small", **changes)
+    config = RunConfig.from_preset(changes.pop("preset") or "small", **changes)
     if config.dtype == "auto":
         dtype = "mixed_bfloat16" if processor().bfloat16 else "float32"
         config = dataclasses.replace(config, dtype=dtype)

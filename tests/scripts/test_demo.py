@@ -41,7 +41,7 @@ def test_it_serves_a_run_until_it_is_interrupted(folder):
     [
         (["nowhere"], "nowhere"),
         (["run", "--beam", "2", "--n-best", "3"], "Received: n_best=3, beam_size=2"),
-        (["run", "--port", "65536"], "Received: port=65536"),
+        (["run", "--port", "65536"], "--port: must be an integer from 0 to 65535. Received: 65536"),
         (["run", "--host", "no such host"], "demo.py: error: "),
         (["run", "--port", "many"], "argument --port: invalid int value: 'many'"),
     ],

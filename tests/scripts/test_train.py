@@ -97,7 +97,7 @@ def test_plot_losses_draws_one_run_and_several(folder, output):
 def test_a_run_goes_on_only_as_it_was_begun(folder, output):
     again = ["--data", "numbers.tsv"]
     error = run_script("train.py", *again, folder=folder, expected=2)
-    assert "Go on with this run by --resume" in error
+    assert "resume it with --resume" in error
     error = run_script("train.py", *again, "--resume", "--n", "2", folder=folder, expected=2)
     assert "Received: {'n': 2}" in error
     error = run_script(

@@ -7,7 +7,7 @@ import sys
 import pytest
 from run_script import Terminal
 
-from keras_transformer.inference.lines import progress, read_lines
+from keras_transformer.cli.lines import progress, read_lines
 
 FILES = {
     "lines": (b"one\ntwo\n", ["one", "two"]),

@@ -1,0 +1,65 @@
+"""Writes the attention weights of a translator or a BERT as an HTML page."""
+
+import keras_transformer as kt
+from keras_transformer.cli.arguments import (
+    add_search_options,
+    add_weights,
+    given_search_flags,
+    search_options,
+)
+
+
+def add_arguments(parser):
+    """Adds the texts, where the model is, the file to write and the search options."""
+    parser.usage = "%(prog)s RUN SENTENCE | --bert FOLDER TEXT [TEXT]  [options]"
+    parser.add_argument(
+        "texts", nargs="+", help="folder of a run and a sentence; with --bert one or two texts"
+    )
+    parser.add_argument(
+        "--bert",
+        metavar="FOLDER",
+        help="folder of a BERT, trained here or published (default: none, a run is read)",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="PAGE",
+        default="attention.html",
+        help="page to write (default: %(default)s)",
+    )
+    add_weights(parser, default=None)  # None: not given, as --bert requires
+    add_search_options(parser, without=("n_best",))  # the page shows the best translation
+
+
+def run(arguments):
+    """Writes the page and prints its path."""
+    _check(arguments)
+    options = search_options(arguments)
+    if arguments.bert is None:
+        views, title = _run_views(arguments, options)
+    else:
+        views, title = _bert_views(arguments)
+    kt.write_attention_page(arguments.output, views, title)
+    print(arguments.output)
+
+
+def _check(arguments):
+    if arguments.bert is None and len(arguments.texts) != 2:
+        raise ValueError("give the folder of a run and one sentence")
+    if arguments.bert is not None and len(arguments.texts) > 2:
+        raise ValueError("give one text or two")
+    flags = ["--weights"] if arguments.weights else []
+    flags += given_search_flags(arguments)
+    if arguments.bert is not None and flags:
+        raise ValueError(f"{flags[0]} is for runs: leave out --bert or {flags[0]}")
+
+
+def _run_views(arguments, options):
+    folder, sentence = arguments.texts
+    translate = kt.Translate.from_run(folder, arguments.weights or "best")
+    hypothesis = translate.hypotheses(sentence, **options)[0][0]
+    return kt.translation_views(translate, hypothesis), f"{sentence} → {hypothesis.text}"
+
+
+def _bert_views(arguments):
+    model, tokenizer = kt.read_bert(arguments.bert)
+    return kt.text_views(model, tokenizer, *arguments.texts), " | ".join(arguments.texts)

@@ -1,0 +1,37 @@
+"""Averages the weights of the last epochs of a run (trained with --keep-weights)."""
+
+import shlex
+
+import keras_transformer as kt
+from keras_transformer.cli.arguments import add_run, integer
+
+
+def add_arguments(parser):
+    """Adds the run, the number of epochs and the name of the result."""
+    add_run(parser)
+    parser.add_argument(
+        "--last",
+        type=integer(1),
+        default=10,
+        metavar="INT",
+        help="number of last epochs to average (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--name", default="average", help="name of the averaged weights (default: %(default)s)"
+    )
+
+
+def run(arguments):
+    """Writes the averaged weights and prints the command that evaluates them."""
+    from keras_transformer.training.averaging import average_weights
+
+    run_folder = kt.RunFolder(arguments.run)
+    files = run_folder.epoch_weights()
+    if arguments.last > len(files):
+        raise ValueError(
+            f"{run_folder.path} keeps the weights of {len(files)} epochs: train with "
+            f"--keep-weights. Received: --last {arguments.last}"
+        )
+    average_weights(files[-arguments.last :], run_folder.weights_file(arguments.name))
+    folder = shlex.quote(str(run_folder.path))
+    print(f"python scripts/evaluate.py {folder} --weights {shlex.quote(arguments.name)}")

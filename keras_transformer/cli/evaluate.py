@@ -1,0 +1,34 @@
+"""Prints BLEU and chrF of a run on its test part."""
+
+import keras_transformer as kt
+from keras_transformer.cli.arguments import (
+    add_run,
+    add_search_options,
+    add_weights,
+    search_options,
+)
+
+
+def add_arguments(parser):
+    """Adds the run, the tokenizer of BLEU and the search options."""
+    add_run(parser)
+    add_weights(parser)
+    parser.add_argument(
+        "--tokenize",
+        default="13a",
+        help="tokenizer of BLEU; none for text that is tokenized already (default: %(default)s)",
+    )
+    add_search_options(parser, without=("n_best",))  # only the best translation is scored
+
+
+def run(arguments):
+    """Translates the test part and prints its scores."""
+    from keras_transformer._utils.checks import check_choice
+    from keras_transformer.evaluation import TOKENIZERS
+
+    options = search_options(arguments)
+    check_choice(TOKENIZERS, tokenize=arguments.tokenize)
+    scores, translations = kt.evaluate_run(
+        arguments.run, arguments.weights, arguments.tokenize, **options
+    )
+    print(f"{arguments.run}: {len(translations):,} test sentences\n{scores}")

@@ -1,0 +1,81 @@
+"""Trains a text classifier; without a file it learns to tell questions from statements."""
+
+import keras_transformer as kt
+from keras_transformer.cli.arguments import add_epochs, add_learning_rate, add_output_run
+from keras_transformer.data.corpus import corpus_path
+from keras_transformer.training.process import tune_process
+
+BATCH_SIZE = 32
+SIZES = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 512, "n": 2, "rate": 0.1}
+
+
+def add_arguments(parser):
+    """Adds the examples, the BERT to fine-tune and the folder to write."""
+    parser.add_argument(
+        "data",
+        nargs="?",
+        help="lines of text, tab, label (default: questions and statements of the corpus)",
+    )
+    parser.add_argument(
+        "--bert",
+        help="folder of a BERT to fine-tune, trained here or published (default: a new, small one)",
+    )
+    add_output_run(parser, "runs/labels")
+    add_epochs(parser, 3)
+    add_learning_rate(parser, 5e-4, "; published BERTs: 2e-5")
+
+
+def run(arguments):
+    """Trains, saves the classifier, and prints its accuracy on held-out texts."""
+    tune_process()  # before Keras is imported
+
+    import keras
+    import numpy as np
+
+    keras.utils.set_random_seed(0)
+    texts, labels, names = _read_examples(arguments.data)
+    cut = max(1, len(texts) // 10)  # the texts before it are held out
+    body, tokenizer = kt.read_bert(arguments.bert) if arguments.bert else _make_bert(texts[cut:])
+    model = _make_model(body, len(names), arguments, len(texts))
+    ids = tokenizer.arrays(texts, length=body.seq_length)[0]
+    ids = ids[:, : np.count_nonzero(ids, axis=1).max()]  # the length of the longest text
+    model.fit(ids[cut:], labels[cut:], BATCH_SIZE, arguments.epochs, verbose=2)
+    kt.Classify(model, tokenizer, names).save(arguments.run)
+    _, accuracy = model.evaluate(ids[:cut], labels[:cut], verbose=0)
+    baseline = np.bincount(labels[:cut]).max() / cut
+    print(f"{', '.join(names)}: {accuracy:.1%} right, {baseline:.1%} by always saying the same")
+
+
+def _read_examples(path):
+    """Returns shuffled texts, the number of the label of each, and the names of the labels."""
+    import numpy as np
+
+    examples = kt.read_pairs(path) if path else _questions_and_statements()
+    np.random.default_rng(0).shuffle(examples)
+    texts, labels = zip(*examples, strict=True)
+    names, numbers = np.unique(labels, return_inverse=True)
+    return list(texts), numbers, names.tolist()
+
+
+def _questions_and_statements():
+    """Returns the English sentences of the corpus without final punctuation, and their labels."""
+    return [
+        (text.rstrip("?!."), "question" if "?" in text else "statement")
+        for text in kt.read_documents(corpus_path())
+    ]
+
+
+def _make_bert(texts):
+    tokenizer = kt.WordPieceTokenizer.train(texts)
+    return kt.Bert(tokenizer.vocab_size, 64, **SIZES), tokenizer
+
+
+def _make_model(body, num_labels, arguments, num_texts):
+    """Builds and compiles the classifier."""
+    import keras
+
+    model = kt.EncoderClassifier(body, num_labels, pooling="mean")
+    schedule = kt.warmup_cosine(arguments.learning_rate, arguments.epochs * num_texts // BATCH_SIZE)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.AdamW(schedule), loss, metrics=["accuracy"])
+    return model

@@ -1,0 +1,97 @@
+"""Trains an LSTM and a Transformer to predict the next word of a text, and compares them."""
+
+import math
+import time
+
+import keras_transformer as kt
+from keras_transformer.cli.arguments import add_epochs, add_output_run
+from keras_transformer.data.corpus import corpus_path
+from keras_transformer.training.process import tune_process
+
+BATCH_SIZE = 64
+SIZES = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 256, "n": 2, "rate": 0.3}
+MODELS = ("lstm", "transformer")
+
+
+def add_arguments(parser):
+    """Adds the text, the folder to write, the models and the prompt."""
+    parser.add_argument(
+        "text",
+        nargs="?",
+        default=corpus_path(),
+        help="text file, or .tsv of pairs (default: the project's corpus)",
+    )
+    add_output_run(parser, "runs/language")
+    parser.add_argument(
+        "--model",
+        nargs="+",
+        choices=MODELS,
+        default=MODELS,
+        help="models to train (default: both)",
+    )
+    add_epochs(parser, 10)
+    parser.add_argument(
+        "--prompt", default="", help="beginning of the text to generate (default: empty)"
+    )
+    parser.add_argument(
+        "--prefixes",
+        action="store_true",
+        help="make each prefix of a text an example of its own (default: one example a text)",
+    )
+
+
+def run(arguments):
+    """Trains and saves the models, and prints their perplexities and a text of each."""
+    tune_process()  # before Keras is imported
+
+    texts = kt.read_documents(arguments.text)
+    cut = len(texts) // 10  # the texts before it are held out
+    tokenizer = kt.WordTokenizer.train(texts[cut:])
+    make_examples = kt.ngram_prefixes if arguments.prefixes else kt.next_words
+    examples = make_examples(tokenizer, texts[cut:])
+    validation = kt.next_words(tokenizer, texts[:cut] or texts)
+    tokenizer.save(arguments.run / "tokenizer.json")
+    report = [_frequency_line(validation)]
+    for name in arguments.model:
+        report.append(_train(name, arguments, tokenizer, examples, validation))
+    part = "held out" if cut else "in training (of less than ten texts none is held out)"
+    print(f"perplexity {part}, model, parameters, CPU time, text", *report, sep="\n")
+
+
+def _frequency_line(validation):
+    """Returns the perplexity of guessing by word frequencies alone, as a line of the report."""
+    from keras_transformer.data.pretraining import unigram_entropy
+
+    targets = validation[1]
+    return f"{math.exp(unigram_entropy(targets[targets > 0])):.1f} by frequencies"
+
+
+def _train(name, arguments, tokenizer, examples, validation):
+    """Trains and saves one model and returns its line of the report."""
+    import keras
+
+    keras.utils.set_random_seed(0)
+    start = time.process_time()
+    steps = 1 + arguments.epochs * len(examples[0]) // BATCH_SIZE
+    model = _make_model(name, tokenizer.vocab_size, steps)
+    fitted = model.fit(
+        *examples, BATCH_SIZE, arguments.epochs, verbose=2, validation_data=validation
+    )
+    perplexity, seconds = fitted.history["val_perplexity"][-1], time.process_time() - start
+    model.save(arguments.run / f"{name}.keras")
+    text = kt.Generate(model, tokenizer)(arguments.prompt)
+    return f"{perplexity:.1f} {name}, {model.count_params():,}, {seconds:.0f} s: {text}"
+
+
+def _make_model(name, vocab_size, steps):
+    """Builds and compiles a model for a number of training steps."""
+    import keras
+
+    if name == "lstm":
+        model = kt.LSTMLanguageModel(vocab_size, d_model=100, units=150, n=2, rate=0.3)
+    else:
+        model = kt.TransformerLanguageModel(vocab_size, 64, **SIZES)
+    schedule = keras.optimizers.schedules.CosineDecay(3e-3, steps)
+    optimizer = keras.optimizers.Adam(schedule, global_clipnorm=1.0)
+    model.compile(optimizer, kt.MaskedCrossEntropy(), metrics=[kt.Perplexity()])
+    return model

@@ -1,0 +1,256 @@
+"""The console command: its subcommands, their arguments and what is refused before Keras."""
+
+import configparser
+import contextlib
+import dataclasses
+import inspect
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from run_script import SCRIPTS, run_script
+from translating import shared_translate, write_run
+
+from keras_transformer import SearchOptions, Translate
+from keras_transformer.cli import COMMANDS, main, make_parser
+
+SCRIPT_NAMES = {"attention-page": "attention_html.py", "plot": "plot_losses.py"}
+CPU_SECONDS = 0.5
+HELP = [["--help"], *([name, "--help"] for name in COMMANDS)]
+# Each is refused, with this part in the last line.
+REFUSED = {
+    "": "the following arguments are required: COMMAND",
+    "--beam 2": "the following arguments are required: COMMAND",
+    "foretell": "invalid choice: 'foretell'",
+    "train --epochs -1": "`epochs` must be positive. Received: -1",
+    "train --resume --epochs 0": "`epochs` must be positive. Received: 0",
+    "train --rate 1.5": "`rate` must be at least 0 and less than 1. Received: rate=1.5",
+    "train --preset huge": "argument --preset: invalid choice: 'huge'",
+    "train @missing": "No such file or directory: 'missing'",
+    "train @recipe.txt": "No closing quotation",
+    "translate": "the following arguments are required: run",
+    "translate run one --beam 0": "Received: beam_size=0",
+    "translate run one --beam many": "argument --beam: invalid int value: 'many'",
+    "translate run one --n-best 2": "Received: n_best=2, beam_size=1",
+    "translate run one --top-k 3": "`top_k` and `top_p` are for sampling",
+    "translate run one --temperature 1 --beam 2": "Sampling has no beam",
+    "translate run one --file lines.txt": "give sentences or a file, not both",
+    "evaluate run --top-p 0": "Received: top_p=0.0",
+    "evaluate run --n-best 2": "unrecognized arguments: --n-best 2",
+    "evaluate run --tokenize letters": "Received: tokenize='letters'",
+    "plot one two": "name the picture of several runs with --output",
+    "export run --to saved_model --min-length-ratio 3": "Received: 2.0 and 3.0",
+    "export run --to saved_model --seed 1": "unrecognized arguments: --seed 1",
+    "export run --to ctranslate2 --allow-unknown": "--allow-unknown is for saved_model",
+    "average-checkpoints run --last 0": "--last: must be an integer at least 1. Received: 0",
+    "attention-page run": "give the folder of a run and one sentence",
+    "attention-page run one --length-penalty -1": "Received: length_penalty=-1.0",
+    "attention-page --bert bert one --weights best": "--weights is for runs",
+    "demo run --port 65536": "--port: must be an integer from 0 to 65535. Received: 65536",
+    "demo run --beam 2 --n-best 3": "Received: n_best=3, beam_size=2",
+    "demo run --temperature 1 --beam 2": "Sampling has no beam",
+    "prepare-data pairs.tsv ./pairs.tsv": "Choose an output that is not an input",
+    "train-bert --seq-length 4": "--seq-length: must be an integer at least 5. Received: 4",
+    "train-classifier --learning-rate 0": "must be a positive number. Received: 0",
+    "train-language-model --model gru": "argument --model: invalid choice: 'gru'",
+    "train-vit --seed -1": "must be an integer from 0 to 4294967295. Received: -1",
+    "forecast --epochs 0": "--epochs: must be an integer at least 1. Received: 0",
+    "forecast --csv missing.csv": "No such file or directory: 'missing.csv'",
+}
+BEAM_SEARCH = {
+    "beam_size": 3,
+    "n_best": 2,
+    "length_penalty": 0.9,
+    "min_length_ratio": 0.5,
+    "max_length_ratio": 1.5,
+    "no_repeat_ngram_size": 2,
+    "allow_unknown": True,
+}
+SAMPLING = {"n_best": 2, "temperature": 0.7, "top_k": 3, "top_p": 0.8, "seed": 5}
+
+
+def call(argv):
+    """Runs the command; returns its exit code, its output and its errors."""
+    output, errors, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        try:
+            main(argv)
+        except SystemExit as end:
+            code = end.code
+    return code, output.getvalue(), errors.getvalue()
+
+
+WATCH = f"""
+import contextlib, io, json, sys, time
+from keras_transformer.cli import main
+{inspect.getsource(call)}
+results = []
+for argv in json.load(sys.stdin):
+    start = time.process_time()
+    results.append([*call(argv), "keras" in sys.modules, time.process_time() - start])
+print(json.dumps(results))
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Returns what `WATCH` saw of each call, all in one process because starting one takes time."""
+    folder = tmp_path_factory.mktemp("empty")
+    (folder / "recipe.txt").write_text("--data 'open")
+    process = subprocess.run(
+        [sys.executable, "-c", WATCH],
+        input=json.dumps([*HELP, *(line.split() for line in REFUSED)]),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(zip([*map(" ".join, HELP), *REFUSED], json.loads(process.stdout), strict=True))
+
+
+def test_the_help_lists_all_subcommands_with_one_line_each(results):
+    code, output, errors, *_ = results["--help"]
+    assert (code, errors) == (0, "")
+    text = " ".join(output.split())
+    for name in COMMANDS:
+        assert f" {name} {make_parser(name).description}" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_subcommand_explains_all_of_its_arguments(results, name):
+    code, output, errors, *_ = results[f"{name} --help"]
+    assert (code, errors) == (0, "") and output.startswith(f"usage: keras-transformer {name} ")
+    for action in make_parser(name)._actions:
+        assert action.help, action.dest
+        if action.option_strings and "--help" not in action.option_strings:
+            assert "default: " in action.help or action.required, action.dest
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_usage_errors_are_one_line_and_exit_code_2(results, line):
+    code, output, errors, *_ = results[line]
+    name = line.split(" ")[0]
+    prog = f"keras-transformer {name}" if name in COMMANDS else "keras-transformer"
+    assert (code, output) == (2, "")
+    last = errors.splitlines()[-1]
+    assert last.startswith(f"{prog}: error: ") and REFUSED[line] in last
+
+
+def test_help_and_usage_errors_need_neither_keras_nor_time(results):
+    for line, (*_, imports_keras, seconds) in results.items():
+        assert not imports_keras and seconds < CPU_SECONDS, line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_script_has_the_arguments_of_the_subcommand(tmp_path, name):
+    script = SCRIPT_NAMES.get(name, f"{name.replace('-', '_')}.py")
+    printed = run_script(script, "--help", folder=tmp_path)
+    assert printed == make_parser(name, prog=script).format_help()
+
+
+def test_each_script_is_a_subcommand():
+    names = {SCRIPT_NAMES.get(name, f"{name.replace('-', '_')}.py") for name in COMMANDS}
+    assert names == {path.name for path in SCRIPTS.glob("*.py")}
+
+
+def test_the_package_declares_the_command():
+    setup = configparser.ConfigParser()
+    setup.read(SCRIPTS.parent / "setup.cfg")
+    scripts = setup["options.entry_points"]["console_scripts"]
+    assert scripts.strip() == f"keras-transformer = {main.__module__}:{main.__name__}"
+
+
+def test_search_options_are_those_of_the_search():
+    names = {field.name for field in dataclasses.fields(SearchOptions)}
+    assert names == {*BEAM_SEARCH, *SAMPLING}
+    sampling = {"temperature", "top_k", "top_p", "seed"}
+    for command, missing in {
+        "translate": set(),
+        "demo": set(),
+        "evaluate": {"n_best"},
+        "attention-page": {"n_best"},
+        "export": {"n_best", *sampling},
+    }.items():
+        found = {action.dest for action in make_parser(command)._actions}
+        assert names - found == missing, command
+
+
+@pytest.mark.parametrize("options", [BEAM_SEARCH, SAMPLING], ids=["beam", "sampling"])
+def test_all_search_options_reach_the_search(tmp_path, monkeypatch, options):
+    (tmp_path / "run").mkdir()
+    write_run(tmp_path / "run")
+    received, stream = {}, Translate.stream
+
+    def watch(translate, *arguments, **keywords):
+        received.update(keywords)
+        return stream(translate, *arguments, **keywords)
+
+    monkeypatch.setattr(Translate, "stream", watch)
+    flags = [word for name, value in options.items() for word in _flag(name, value)]
+    printed = run_script("translate.py", "run", "one two three", *flags, folder=tmp_path)
+    assert received.items() >= options.items()
+    found = shared_translate().hypotheses("one two three", **options)[0]
+    assert [line.split("\t")[1] for line in printed.splitlines()] == [x.text for x in found]
+
+
+def _flag(name, value):
+    flag = "--beam" if name == "beam_size" else "--" + name.replace("_", "-")
+    return [flag] if value is True else [flag, value]
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (None, 0, ""),
+        (ValueError("bad"), 2, "keras-transformer plot: error: bad\n"),
+        (OSError("bad"), 2, "keras-transformer plot: error: bad\n"),
+        (FloatingPointError("bad"), 2, "keras-transformer plot: error: bad\n"),
+        (ImportError("bad"), 2, "keras-transformer plot: error: bad\n"),
+        (RuntimeError("bad"), 2, "keras-transformer plot: error: bad\n"),
+        (KeyboardInterrupt(), 130, "\n"),
+    ],
+    ids=repr,
+)
+def test_an_expected_error_is_one_line(monkeypatch, error, code, message):
+    monkeypatch.setattr("keras_transformer.cli.plot.run", _raising(error))
+    assert call(["plot", "run"]) == (code, "", message)
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr("keras_transformer.cli.plot.run", _raising(KeyError("bug")))
+    with pytest.raises(KeyError):
+        call(["plot", "run"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ([], {"beam_size": 4, "n_best": 4}),
+        (["--beam", "2"], {"beam_size": 2, "n_best": 2}),
+        (["--temperature", "1"], {"n_best": 4, "temperature": 1.0}),
+    ],
+)
+def test_the_demo_shows_several_translations(monkeypatch, flags, expected):
+    received = {}
+    monkeypatch.setattr(Translate, "from_run", lambda *arguments: None)
+    monkeypatch.setattr(
+        "keras_transformer.pages.demo.serve", lambda *arguments, **options: received.update(options)
+    )
+    assert call(["demo", "run", *flags])[0] == 0
+    assert received == {"name": "run", **expected}
+
+
+def test_ctrl_c_is_how_the_demo_ends(monkeypatch):
+    monkeypatch.setattr(Translate, "from_run", _raising(KeyboardInterrupt()))
+    code, output, errors = call(["demo", "run"])
+    assert (code, errors) == (0, "") and output.endswith("\nStopped.\n")
+
+
+def _raising(error):
+    def run(*arguments):
+        if error is not None:
+            raise error
+
+    return run

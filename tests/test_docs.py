@@ -105,6 +105,7 @@ def test_what_is_of_keras_2_fails_and_what_is_of_keras_3_works(i, monkeypatch, t
         exec(code, names)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="of TensorFlow")
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator of glibc")
 def test_fit_on_a_pydataset_changes_how_memory_is_allocated():

@@ -210,10 +210,10 @@ def as_dataset(batches):
     All its epochs have the number of batches that the first one has, for which `fit` asks. Of a
     longer epoch the last batches are left out, of a shorter one the first ones come again.
     """
-    specs = tf.nest.map_structure(
-        lambda x: tf.TensorSpec((None,) * np.ndim(x), np.asarray(x).dtype), batches[0]
-    )
-    flat, passes, number = tf.nest.flatten(specs), itertools.count(), len(batches)
+    number, passes = len(batches), itertools.count()
+    # As `fit` does: what two batches have in common, all have, apart from the number of rows.
+    specs = tf.nest.map_structure(_common_spec, batches[0], batches[min(1, number - 1)])
+    flat = tf.nest.flatten(specs)
 
     def begin():
         if next(passes):
@@ -234,6 +234,12 @@ def as_dataset(batches):
 
     dataset = tf.data.Dataset.from_tensors(0).flat_map(epoch).map(take)
     return dataset.apply(tf.data.experimental.assert_cardinality(number)).prefetch(2)
+
+
+def _common_spec(x, y):
+    """The `tf.TensorSpec` of two arrays: a size is open where they differ, and of the rows."""
+    sizes = [a if a == b else None for a, b in zip(np.shape(x), np.shape(y), strict=True)]
+    return tf.TensorSpec([None, *sizes[1:]], np.asarray(x).dtype)
 
 
 @functools.cache  # a process can join others once

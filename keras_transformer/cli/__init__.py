@@ -21,9 +21,8 @@ COMMANDS = (
     "forecast",
 )
 
-# Their messages tell the user what to do; any other error is a bug and keeps its traceback. A
-# RuntimeError comes from exports: of another backend, or from CTranslate2's converter.
-_EXPECTED_ERRORS = (ValueError, OSError, FloatingPointError, ImportError, RuntimeError)
+# Their messages tell the user what to do; any other error is a bug and keeps its traceback.
+_EXPECTED_ERRORS = (ValueError, OSError, FloatingPointError, ImportError)
 
 
 def main(argv=None):

@@ -48,7 +48,10 @@ def run(arguments):
     _check(arguments)
     options = search_options(arguments)
     folder = Path(arguments.output or Path(arguments.run, "exported", FOLDERS[arguments.to]))
-    _export(arguments, folder, options)
+    try:
+        _export(arguments, folder, options)
+    except RuntimeError as error:  # of another backend, or of CTranslate2's converter
+        raise ValueError(str(error)) from error
     print(f"Written to {folder}. How to use it: docs/overview.md, Exports")
 
 

@@ -26,7 +26,6 @@ def run(arguments):
     keras.utils.set_random_seed(arguments.seed)
     images, labels = _read_digits()
     model = kt.VisionTransformer(8, 2, 10, **SIZES, d_head=48)
-    model.build((None, *images.shape[1:]))  # `as_dataset` gives batches of unknown size
     _fit(model, images, labels, arguments.epochs, 3e-3, arguments.seed)
     arguments.run.mkdir(parents=True, exist_ok=True)
     model.save(arguments.run / "vit.keras")

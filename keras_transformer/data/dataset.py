@@ -173,20 +173,23 @@ class PrepareDataset:
             )
         kept, dropped = self._keep(pairs[: self.n_sentences])
         kept = _without(kept, [*(validation or ()), *(test or ())], dropped)
-        shares = (self.validation_share, self.test_share)
-        given = [part is not None for part in (validation, test)]
-        train, *split_off = self._split(
-            kept, [s * (not g) for s, g in zip(shares, given, strict=True)], dropped
+        validation_share = self.validation_share if validation is None else 0.0
+        test_share = self.test_share if test is None else 0.0
+        train, validation_groups, test_groups = self._split(
+            kept, (validation_share, test_share), dropped
         )
         train = _as_pairs(train)
-        sources, targets = zip(*train, strict=True)
-        tokenizers = self._tokenizers(sources, targets, sources + targets)
+        sources = [source for source, _ in train]
+        targets = [target for _, target in train]
+        source_tokenizer, target_tokenizer = self._tokenizers(sources, targets, sources + targets)
         return PreparedDataset(
             train=train,
-            validation=_stripped(validation) if given[0] else _as_pairs(split_off[0]),
-            test=[(x, [y]) for x, y in _stripped(test)] if given[1] else split_off[1],
-            source_tokenizer=tokenizers[0],
-            target_tokenizer=tokenizers[1],
+            validation=_as_pairs(validation_groups)
+            if validation is None
+            else _stripped(validation),
+            test=test_groups if test is None else _with_references(test),
+            source_tokenizer=source_tokenizer,
+            target_tokenizer=target_tokenizer,
             dropped=dropped,
         )
 
@@ -219,10 +222,13 @@ class PrepareDataset:
 
         train = PairFile(path, why_not)
         if tokenizers is None:
-            sides = ((0,), (1,), (0, 1))
-            tokenizers = self._tokenizers(*(train.sentences(*some) for some in sides))
-        test = [(x, [y]) for x, y in _stripped(test)]
-        return PreparedDataset(train, _stripped(validation), test, *tokenizers, train.dropped)
+            source, target = 0, 1
+            tokenizers = self._tokenizers(
+                train.sentences(source), train.sentences(target), train.sentences(source, target)
+            )
+        return PreparedDataset(
+            train, _stripped(validation), _with_references(test), *tokenizers, train.dropped
+        )
 
     def _tokenizers(self, sources, targets, both):
         if self.tokenizer == "words":
@@ -278,6 +284,10 @@ def _without(groups, held_out, dropped):
 
 def _stripped(pairs):
     return [(_normal(source), _normal(target)) for source, target in pairs]
+
+
+def _with_references(pairs):
+    return [(source, [target]) for source, target in _stripped(pairs)]
 
 
 def _normal(sentence):

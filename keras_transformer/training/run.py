@@ -116,17 +116,20 @@ def make_batches(config, dataset, counted=None):
         Batches of the training part, and of the validation part.
     """
     size = config.batch_size if config.batch_tokens is None else None
-    batches, validation = (
-        dataset.batches(pairs, size, seed, config.batch_tokens, *options)
-        for pairs, seed, *options in (
-            (dataset.train, config.seed, config.accumulation, config.bpe_dropout, counted),
-            (dataset.validation, None),
-        )
+    batches = dataset.batches(
+        dataset.train,
+        size,
+        config.seed,
+        config.batch_tokens,
+        multiple=config.accumulation,
+        bpe_dropout=config.bpe_dropout,
+        counted=counted,
     )
+    validation = dataset.batches(dataset.validation, size, batch_tokens=config.batch_tokens)
+    unit = f"{config.batch_tokens:,} tokens" if size is None else f"{size} pairs"
     print(
-        f"{len(batches):,} batches of "
-        f"{f'{size} pairs' if size else f'{config.batch_tokens:,} tokens'} "
-        f"and up to {max(batches.shapes)} tokens a sentence, {batches.padding_share:.0%} padding"
+        f"{len(batches):,} batches of {unit} and up to {max(batches.shapes)} tokens a sentence, "
+        f"{batches.padding_share:.0%} padding"
     )
     return batches, validation
 

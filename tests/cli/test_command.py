@@ -208,7 +208,6 @@ def _flag(name, value):
         (OSError("bad"), 2, "keras-transformer plot: error: bad\n"),
         (FloatingPointError("bad"), 2, "keras-transformer plot: error: bad\n"),
         (ImportError("bad"), 2, "keras-transformer plot: error: bad\n"),
-        (RuntimeError("bad"), 2, "keras-transformer plot: error: bad\n"),
         (KeyboardInterrupt(), 130, "\n"),
     ],
     ids=repr,

@@ -51,6 +51,11 @@ def test_the_structure_and_types_stay():
     np.testing.assert_array_equal(target_input, expected_input)
     np.testing.assert_array_equal(target, expected)
     assert source.dtype == "int32"
+    # `fit` builds a model by what does not change.
+    (source, _), _ = kt.as_dataset(batches).element_spec
+    assert source.shape == (None, None)
+    x, _ = kt.as_dataset(Squares()).element_spec
+    assert x.shape == (None, 1)
 
 
 @tensorflow_only

@@ -38,7 +38,8 @@ def read_arguments():
     parser.add_argument("--joeynmt", metavar="PYTHON", help="of an environment that has JoeyNMT")
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, help="systems (default: all)")
     changes = vars(parser.parse_args())
-    changes.pop("run", None), changes.pop("resume")
+    for name in ("run", "resume"):  # of the recipe, or of no meaning here
+        changes.pop(name)
     own = {name: changes.pop(name) for name in ("updates", "rounds", "joeynmt", "only")}
     config = RunConfig.from_preset(changes.pop("preset") or "small", **changes)
     if config.dtype == "auto":
@@ -59,7 +60,7 @@ def run(system, task, python=sys.executable):
 
 def measure(config, own):
     """Runs all systems in turn; returns a list of results by system."""
-    pythons = {name: sys.executable for name in own["only"] or SYSTEMS if name != "prepare"}
+    pythons = dict.fromkeys(own["only"] or SYSTEMS, sys.executable)
     if own["joeynmt"]:
         pythons[JOEYNMT] = own["joeynmt"]
     else:

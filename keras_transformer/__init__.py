@@ -83,8 +83,6 @@ __all__ = [
     "plot_position_similarity",
     "plot_positions",
     "plot_schedules",
-    "plot_similarities",
-    "plot_speeds",
     "read_bert",
     "read_documents",
     "read_pairs",

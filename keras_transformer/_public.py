@@ -72,8 +72,6 @@ from keras_transformer.plotting import (
     plot_position_similarity,
     plot_positions,
     plot_schedules,
-    plot_similarities,
-    plot_speeds,
 )
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.folder import RunFolder

@@ -21,8 +21,6 @@ from keras_transformer.plotting import (
     plot_position_similarity,
     plot_positions,
     plot_schedules,
-    plot_similarities,
-    plot_speeds,
 )
 
 
@@ -251,7 +249,6 @@ def test_other_weights_are_another_picture(tmp_path, plot):
 
 WORDS = ["Donaudampfschifffahrt", "[PAD]", "a", "Krankenversicherungen", "$x$", "_"]
 WEIGHTS = np.full((1, 2, 6, 6), 1 / 6)
-SPEEDS = {"ours": {"batch 1": 2.0, "batch 32": 3.0}, "another": {"batch 1": 1.0, "batch 32": 1.0}}
 PLOTS = {
     "losses": lambda path=None: plot_losses({"run": RUN}, path),
     "schedules": lambda path=None: plot_schedules({"small": WarmupSchedule(8, 9)}, 30, path),
@@ -260,10 +257,8 @@ PLOTS = {
     "alignments": lambda path=None: plot_alignments({"a": make_hypothesis(3, 4)}, path),
     "masks": lambda path=None: plot_masks({"causal": causal_mask(6)}, WORDS, path),
     "positions": lambda path=None: plot_positions(sinusoidal_encoding(9, 8), path),
-    "similarities": lambda path=None: plot_similarities(np.eye(6), WORDS, path),
     "filters": lambda path=None: plot_patch_filters(make_vit(), path),
     "position similarity": lambda path=None: plot_position_similarity(make_vit(), path),
-    "speeds": lambda path=None: plot_speeds(SPEEDS, "sentences/s", path),
 }
 
 
@@ -290,7 +285,7 @@ def overlapping(labels):
 
 
 @pytest.mark.parametrize("number", some_of({"6": 6, "12": 12, "20": 20}, quick=("20",)))
-@pytest.mark.parametrize("name", ("weights", "alignments", "masks", "similarities"))
+@pytest.mark.parametrize("name", ("weights", "alignments", "masks"))
 def test_no_two_names_overlap(name, number):
     """Six to twenty tokens, German words of twenty letters among them."""
     words = [(WORDS * 4)[i] for i in range(number)]
@@ -300,7 +295,6 @@ def test_no_two_names_overlap(name, number):
         "weights": lambda: plot_attention_weights(weights, words, words),
         "alignments": lambda: plot_alignments({"first": hypothesis, "second": hypothesis}),
         "masks": lambda: plot_masks({"causal": causal_mask(number)}, words),
-        "similarities": lambda: plot_similarities(np.eye(number), words),
     }[name]()
     figure = first_axes(axes).figure
     figure.canvas.draw()
@@ -337,25 +331,12 @@ def test_positions_are_drawn_as_they_are():
     np.testing.assert_allclose(waves.lines[0].get_ydata(), encoding[:, 0] / np.abs(encoding).max())
 
 
-def test_similarity_is_the_cosine():
-    axes = plot_similarities(np.array([[3.0, 0], [0, 2], [1, 1], [0, 0]]), "abcd")
-    half = np.sqrt(0.5)
-    expected = [[1, 0, half, 0], [0, 1, half, 0], [half, half, 1, 0], [0, 0, 0, 0]]
-    np.testing.assert_allclose(axes.images[0].get_array(), expected, atol=1e-6)
-
-
 def test_schedules_are_drawn_from_the_first_update_to_the_last():
     schedule = WarmupSchedule(16, 10)
     line = plot_schedules({"run": schedule}, 40).lines[0]
     np.testing.assert_array_equal(line.get_xdata(), range(41))
     expected = [float(schedule(step)) for step in range(41)]
     np.testing.assert_allclose(line.get_ydata(), expected, rtol=1e-6)
-
-
-def test_speeds_stand_at_their_bars():
-    axes = plot_speeds(SPEEDS, "sentences/s")
-    assert [bar.get_width() for bar in axes.patches] == [2, 3, 1, 1]
-    assert [text.get_text() for text in axes.texts] == ["2", "3", "1", "1"]
 
 
 @pytest.mark.parametrize(
@@ -369,9 +350,6 @@ def test_speeds_stand_at_their_bars():
         (lambda: plot_masks({}), "at least one mask"),
         (lambda: plot_masks({"a": np.ones(3, bool)}), r"mask of \(T, S\)"),
         (lambda: plot_positions(np.ones(3)), "matrix"),
-        (lambda: plot_similarities(np.eye(3), "ab"), "each vector a name"),
-        (lambda: plot_speeds({}, "x"), "same cases"),
-        (lambda: plot_speeds({"a": {"x": 1.0}, "b": {"y": 1.0}}, "x"), "same cases"),
     ],
 )
 def test_refuses_what_cannot_be_drawn(plot, message):

@@ -6,8 +6,7 @@ from keras_transformer.plotting.attention import (
     plot_attention_weights,
     plot_masks,
 )
-from keras_transformer.plotting.benchmarks import plot_speeds
-from keras_transformer.plotting.embeddings import plot_positions, plot_similarities
+from keras_transformer.plotting.embeddings import plot_positions
 from keras_transformer.plotting.training import plot_losses, plot_schedules
 from keras_transformer.plotting.vision import plot_patch_filters, plot_position_similarity
 
@@ -21,6 +20,4 @@ __all__ = [
     "plot_position_similarity",
     "plot_positions",
     "plot_schedules",
-    "plot_similarities",
-    "plot_speeds",
 ]

@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-from keras_transformer.plotting._figures import color, make_figure, names, save
+from keras_transformer.plotting._figures import color, make_figure, save
 
 
 def plot_positions(encoding, path=None):
@@ -37,38 +37,6 @@ def plot_positions(encoding, path=None):
     right.grid(axis="x", alpha=0.3)
     save(figure, path)
     return left, right
-
-
-def plot_similarities(vectors, tokens, path=None):
-    """Draws how similar vectors are to each other: the cosines of their angles.
-
-    Args:
-        vectors: (T, D), for instance the embeddings of some words.
-        tokens: T names.
-        path: the picture to write, if any; its suffix says the format (.png, .svg, .pdf).
-
-    Returns:
-        The axes.
-
-    Raises:
-        ValueError: if `vectors` is not a matrix, or there are not as many names.
-    """
-    vectors = _matrix(vectors)
-    if len(vectors) != len(tokens):
-        raise ValueError(
-            f"Give each vector a name. Received: {len(vectors)} vectors, {len(tokens)} names"
-        )
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    directions = vectors / np.where(lengths > 0, lengths, 1)
-    inches = min(max(2.5, 0.25 * len(tokens)), 20)
-    figure = make_figure(inches + 2.2, inches + 1)
-    axes = figure.subplots()
-    picture = axes.imshow(directions @ directions.T, "RdBu", vmin=-1, vmax=1)
-    axes.set_xticks(**names(tokens, inches / len(tokens)), rotation=90)
-    axes.set_yticks(**names(tokens, inches / len(tokens)))
-    figure.colorbar(picture, ax=axes, label="cosine similarity", shrink=0.8)
-    save(figure, path)
-    return axes
 
 
 def _matrix(x):

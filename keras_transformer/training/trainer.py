@@ -34,6 +34,13 @@ class _State:
     seconds: float = 0.0  # spent on these
     history: list = dataclasses.field(default_factory=list)  # a dictionary per finished epoch
 
+    def add(self, results, seconds):
+        """Adds the totals of some batches, and the seconds that they took."""
+        for totals in results:
+            self.totals = _add(self.totals, totals)
+        self.batch += len(results)
+        self.seconds += seconds
+
 
 class Trainer:
     """Trains a translator until it gets no better, and keeps what a run's folder keeps.
@@ -173,14 +180,19 @@ class Trainer:
     def _train_epoch(self, state, batches, interrupt):
         """Trains the rest of an epoch; returns whether Ctrl-C has ended it before."""
         batches.set_epoch(state.epoch)
-        bar, stopped = _ProgressBar(batches, state, self._verbose), False
+        progress, lap, stopped = _ProgressBar(batches, self._verbose), _stopwatch(), False
+
+        def add(results):
+            state.add(results, lap())
+            progress.show(state)
+
         while not stopped and state.batch < len(batches):
-            stopped = self._train_batches(state, batches, interrupt, bar)
+            stopped = self._train_batches(state, batches, interrupt, add)
             if stopped or state.batch < len(batches):
                 self._save(state)
         return stopped
 
-    def _train_batches(self, state, batches, interrupt, bar):
+    def _train_batches(self, state, batches, interrupt, add):
         """Trains until it is time to save; returns whether that is because of Ctrl-C."""
         fetched, stop, due = [], False, time.monotonic() + SAVED_EVERY
         with contextlib.closing(self._step.train(batches, start=state.batch)) as steps:
@@ -190,7 +202,7 @@ class Trainer:
                 fetching = last or len(fetched) == _FETCHED_AT_ONCE
                 stop = self._shall_stop(interrupt, fetching)
                 if stop or fetching:
-                    bar.add(fetched)
+                    add(fetched)
                     fetched = []
                 # Several processes have to save after the same batch, whatever their clocks say.
                 if stop or (fetching and self._any(time.monotonic() >= due)):
@@ -254,30 +266,36 @@ class Trainer:
 
 
 class _ProgressBar:
-    """Adds up the results of an epoch and shows them with tokens/s and the time left."""
+    """Shows the averages of an epoch so far, with tokens/s and the time left."""
 
-    def __init__(self, batches, state, verbose):
+    def __init__(self, batches, verbose):
         self._padding = round(100 * batches.padding_share)
         names = ["loss", "accuracy", "tokens/s", "padding %"]
         self._bar = keras.utils.Progbar(len(batches), verbose=verbose, stateful_metrics=names)
-        self._state = state
-        self._time = time.perf_counter()
 
-    def add(self, results):
-        """Adds the totals of some batches."""
-        state = self._state
-        for totals in results:
-            state.totals = _add(state.totals, totals)
-        state.batch += len(results)
-        now = time.perf_counter()
-        state.seconds += now - self._time
-        self._time = now
+    def show(self, state):
+        """Shows the averages; raises a FloatingPointError if the loss is no longer finite."""
         loss, accuracy = _means(state.totals)
         _check_finite(loss, state.epoch + 1)
-        speed = state.totals[2] / state.seconds
-        values = [("loss", loss), ("accuracy", accuracy), ("tokens/s", round(speed))]
-        values.append(("padding %", self._padding))
-        self._bar.update(state.batch, values)
+        values = {
+            "loss": loss,
+            "accuracy": accuracy,
+            "tokens/s": round(state.totals[2] / state.seconds),
+            "padding %": self._padding,
+        }
+        self._bar.update(state.batch, list(values.items()))
+
+
+def _stopwatch():
+    """Returns a function that returns the seconds since it was last called, or made."""
+    last = time.perf_counter()
+
+    def lap():
+        nonlocal last
+        before, last = last, time.perf_counter()
+        return last - before
+
+    return lap
 
 
 def _add(totals, batch):

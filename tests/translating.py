@@ -84,11 +84,11 @@ def translate_plainly(model, dataset, sentences, prefixes=None):
     return [dataset.target_tokenizer.decode(ids) for ids in target]
 
 
-def markov(last, position, table, log):
+def markov(last, position, table):
     """A model: each row has a table of its own, (R, V, V): the logits of each word after each other
     one."""
     index = ops.broadcast_to(ops.reshape(last, (-1, 1, 1)), (ops.shape(last)[0], 1, table.shape[2]))
-    return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table, log
+    return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table
 
 
 def markov_score(table, tokens):

@@ -15,7 +15,7 @@ from keras_transformer.inference.search import Found
 _IMPOSSIBLE = -float("inf")
 
 
-def beam_search(tokens_to_logits, state, rules, log, options):
+def beam_search(tokens_to_logits, state, rules, options):
     """Keeps the K best beginnings of each sentence until no better translation can be found.
 
     A hypothesis that has ended keeps its place in the beam and its score; so the beam of size 1 is
@@ -27,7 +27,6 @@ def beam_search(tokens_to_logits, state, rules, log, options):
         tokens_to_logits: see `greedy_search`.
         state: see `greedy_search`; the rows of a sentence stand next to each other.
         rules: the `Rules` of the sentences, B rows.
-        log: see `greedy_search`.
         options: `SearchOptions` with beam size K, n best and length penalty.
 
     Returns:
@@ -41,15 +40,15 @@ def beam_search(tokens_to_logits, state, rules, log, options):
     (batch, length), longest = ops.shape(rules.plan), rules.longest()
     row_rules, best_penalty = rules.repeat(size), _penalty(longest, alpha)
 
-    def going_on(position, last, beam, state, log):
+    def going_on(position, last, beam, state):
         # The best score that an open hypothesis can get is that of its sum at the greatest length.
         hopes = ops.where(beam.ended, _IMPOSSIBLE, beam.sums) / ops.expand_dims(best_penalty, 1)
         to_beat = ops.min(ops.top_k(beam.scores, options.n_best)[0], axis=1)
         hope = ops.any(ops.max(hopes, axis=1) > to_beat)
         return ops.logical_and(position < length, hope)
 
-    def go_on(position, last, beam, state, log):
-        logits, state, log = tokens_to_logits(last, position, state, log)
+    def go_on(position, last, beam, state):
+        logits, state = tokens_to_logits(last, position, state)
         logits = ops.cast(logits, "float32")
         allowed = row_rules.apply(logits, _flat(beam.tokens), position)
         values, ids = ops.top_k(allowed, min(size, logits.shape[-1]))
@@ -57,21 +56,20 @@ def beam_search(tokens_to_logits, state, rules, log, options):
         places, last, sums, greedy = _choose(beam, values, ops.cast(ids, "int32"))
         beam, rows = _extend(beam, position, places, last, sums, greedy, longest, alpha)
         state = keras.tree.map_structure(lambda x: ops.take(x, _flat(rows), axis=0), state)
-        return position + 1, _flat(last), beam, state, log
+        return position + 1, _flat(last), beam, state
 
     start = ops.full((batch * size,), START_ID, dtype="int32")
     position = ops.convert_to_tensor(0, dtype="int32")
-    first = (position, start, _first_beam(batch, size, length), state, log)
-    _, _, beam, _, log = ops.while_loop(going_on, go_on, first)
+    first = (position, start, _first_beam(batch, size, length), state)
+    _, _, beam, _ = ops.while_loop(going_on, go_on, first)
     scores, order = ops.top_k(beam.scores, options.n_best)
-    return Found(_pick(beam.tokens, order), scores, _pick(beam.rows, order), log)
+    return Found(_pick(beam.tokens, order), scores)
 
 
 class _Beam(NamedTuple):
     """The hypotheses of each sentence. A place without one has a sum of -inf."""
 
     tokens: Any  # int32 (B, K, L)
-    rows: Any  # int32 (B, K, L), see `Found`
     sums: Any  # float32 (B, K), log probabilities
     scores: Any  # float32 (B, K), -inf until the hypothesis has ended
     ended: Any  # bool (B, K)
@@ -84,7 +82,7 @@ def _first_beam(batch, size, length):
     nothing = ops.full((batch, size, length), PADDING_ID, dtype="int32")
     impossible = ops.full((batch, size), _IMPOSSIBLE, dtype="float32")
     sums = ops.where(first, 0.0, impossible)
-    return _Beam(nothing, nothing, sums, impossible, ops.logical_not(first), first)
+    return _Beam(nothing, sums, impossible, ops.logical_not(first), first)
 
 
 def _choose(beam, values, ids):
@@ -125,10 +123,9 @@ def _extend(beam, position, places, last, sums, greedy, longest, alpha):
     scores = ops.where(ends, sums / _penalty(position + 1, alpha), _IMPOSSIBLE)
     # A place for which nothing is left holds the copy of an ended one, which must not count.
     was_ended = ops.logical_and(_pick(beam.ended, places), sums > _IMPOSSIBLE)
-    at = (0, 0, position)
+    tokens = _pick(beam.tokens, places)
     extended = _Beam(
-        ops.slice_update(_pick(beam.tokens, places), at, ops.expand_dims(last, 2)),
-        ops.slice_update(_pick(beam.rows, places), at, ops.expand_dims(rows, 2)),
+        ops.slice_update(tokens, (0, 0, position), ops.expand_dims(last, 2)),
         sums,
         ops.where(was_ended, _pick(beam.scores, places), scores),
         ops.logical_or(was_ended, ends),

@@ -17,41 +17,30 @@ class Found(NamedTuple):
     Args:
         tokens: int32 (B, n, L), without the start, with the end if it was reached, then padding.
         scores: float32 (B, n), the log probabilities, in a beam divided by the length penalty.
-        rows: int32 (B, n, L), the row that computed the logits of each token: where to look for it
-            in the log.
-        log: what the function from tokens to logits has noted.
     """
 
     tokens: Any
     scores: Any
-    rows: Any
-    log: Any
 
     def of_sentences(self, n):
         """The same with the sequences of n rows next to each other as those of one sentence, the
         best first."""
         length = ops.shape(self.tokens)[-1]
         scores, order = ops.top_k(ops.reshape(self.scores, (-1, n)), n)
-        index = ops.expand_dims(order, 2)
-        tokens, rows = (
-            ops.take_along_axis(ops.reshape(x, (-1, n, length)), index, axis=1)
-            for x in (self.tokens, self.rows)
-        )
-        return Found(tokens, scores, rows, self.log)
+        tokens = ops.reshape(self.tokens, (-1, n, length))
+        return Found(ops.take_along_axis(tokens, ops.expand_dims(order, 2), axis=1), scores)
 
 
-def greedy_search(tokens_to_logits, state, rules, log=(), with_scores=False):
+def greedy_search(tokens_to_logits, state, rules, with_scores=False):
     """Takes the most probable token at each position until every sequence has ended.
 
     Args:
         tokens_to_logits: function of the last tokens, int32 (R,), their position, an int32 scalar,
-            the state and the log; it returns the logits of the next tokens, (R, V), the next state
-            and the next log. At position 0 the tokens are the start.
+            and the state; it returns the logits of the next tokens, (R, V), and the next state. At
+            position 0 the tokens are the start.
         state: what that function needs to know of each sequence: tensors, nested in tuples or
             dictionaries, whose first axis is R and whose shapes stay the same.
         rules: the `Rules` of the rows.
-        log: what that function wants to keep of each position: tensors likewise. Other than the
-            state it stays in the order of the rows that computed it.
         with_scores: whether to compute the scores, which costs time.
 
     Returns:
@@ -64,17 +53,16 @@ def greedy_search(tokens_to_logits, state, rules, log=(), with_scores=False):
         logits = ops.transpose(logits)
         return _argmax(rules.apply(logits, tokens, position, words_axis=0))
 
-    return _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose)
+    return _one_by_one(tokens_to_logits, state, rules, with_scores, choose)
 
 
-def sample(tokens_to_logits, state, rules, log, randoms, options):
+def sample(tokens_to_logits, state, rules, randoms, options):
     """Draws tokens with their probability.
 
     Args:
         tokens_to_logits: see `greedy_search`.
         state: see `greedy_search`.
         rules: see `greedy_search`.
-        log: see `greedy_search`.
         randoms: float32 (R, L), uniform in [0, 1): what each token is drawn with.
         options: `SearchOptions` with temperature, top k and top p.
 
@@ -86,17 +74,17 @@ def sample(tokens_to_logits, state, rules, log, randoms, options):
         logits = rules.apply(logits, tokens, position)
         return _draw(logits, ops.take(randoms, position, axis=1), options)
 
-    return _one_by_one(tokens_to_logits, state, rules, log, True, choose)
+    return _one_by_one(tokens_to_logits, state, rules, True, choose)
 
 
-def _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose):
+def _one_by_one(tokens_to_logits, state, rules, with_scores, choose):
     (rows, length), longest = ops.shape(rules.plan), rules.longest()
 
     def going_on(position, last, ended, *others):
         return ops.logical_and(position < length, ops.logical_not(ops.all(ended)))
 
-    def go_on(position, last, ended, tokens, scores, state, log):
-        logits, state, log = tokens_to_logits(last, position, state, log)
+    def go_on(position, last, ended, tokens, scores, state):
+        logits, state = tokens_to_logits(last, position, state)
         logits = ops.cast(logits, "float32")
         last = choose(logits, tokens, position)
         if with_scores:
@@ -105,7 +93,7 @@ def _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose):
         tokens = ops.slice_update(tokens, (0, position), ops.expand_dims(last, 1))
         full = position + 1 >= longest
         ended = ops.logical_or(ended, ops.logical_or(last == END_ID, full))
-        return position + 1, last, ended, tokens, scores, state, log
+        return position + 1, last, ended, tokens, scores, state
 
     first = (
         ops.convert_to_tensor(0, dtype="int32"),
@@ -114,11 +102,9 @@ def _one_by_one(tokens_to_logits, state, rules, log, with_scores, choose):
         ops.full((rows, length), PADDING_ID, dtype="int32"),
         ops.zeros((rows,), dtype="float32"),
         state,
-        log,
     )
-    *_, tokens, scores, _, log = ops.while_loop(going_on, go_on, first)
-    row = ops.broadcast_to(ops.reshape(ops.arange(rows), (-1, 1, 1)), (rows, 1, length))
-    return Found(ops.expand_dims(tokens, 1), ops.expand_dims(scores, 1), row, log)
+    *_, tokens, scores, _ = ops.while_loop(going_on, go_on, first)
+    return Found(ops.expand_dims(tokens, 1), ops.expand_dims(scores, 1))
 
 
 def _argmax(logits):

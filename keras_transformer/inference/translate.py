@@ -9,11 +9,11 @@ import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
-from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
+from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source
-from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.model_search import AttentionScores, ModelSearch
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import make_plan
 from keras_transformer.inference.sentences import (
@@ -96,7 +96,8 @@ class Translate:
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
         self._searches = {}
-        self._compiled(SearchOptions(), False, False)  # refuses at once what the backend cannot do
+        self._compiled(SearchOptions(), False)  # refuses at once what the backend cannot do
+        self._attention_scores = None  # compiled when it is first wanted
 
     @classmethod
     def from_run(cls, folder, weights="best", **kwargs):
@@ -212,13 +213,17 @@ class Translate:
         prefixes = [""] * len(sentences) if prefixes is None else prefixes
         check_texts(prefixes, "a list of prefixes", len(sentences))
         options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
-        wanted = _Wanted(return_attention, replace_unknown)
         requests = self._requests(first, sentences, prefixes, options)
         found = [[self._nothing()] for _ in sentences]
         for batch, length in self._batches(requests, options):
-            result = self._search(batch, length, options, wanted)
+            result = self._search(batch, length, options)
+            if return_attention or replace_unknown:
+                result["attention"] = self._attend(result)
             for i, request in enumerate(batch):
-                found[request.index] = self._read(i, request, result, wanted)
+                hypotheses = self._read(i, request, result, replace_unknown)
+                if not return_attention:
+                    hypotheses = [x._replace(attention=None) for x in hypotheses]
+                found[request.index] = hypotheses
         return found
 
     def _requests(self, first, sentences, prefixes, options):
@@ -252,7 +257,8 @@ class Translate:
     def _full_batch(self, length, options):
         return 1 << max(0, (self.batch_tokens // (length * options.rows)).bit_length() - 1)
 
-    def _search(self, batch, source_length, options, wanted):
+    def _search(self, batch, source_length, options):
+        """The source ids of a batch, and what `ModelSearch` finds."""
         length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
         plans = [make_plan(x.shortest, x.longest, length, x.forced) for x in batch]
         ids = [x.ids for x in batch]
@@ -266,18 +272,32 @@ class Translate:
         if options.samples:
             inputs["randoms"] = draw_randoms(ids, length, options)[row].reshape(-1, length)
         with_forced = any(x.forced for x in batch)
-        return self._compiled(options, with_forced, any(wanted))(inputs)
+        found = self._compiled(options, with_forced)(inputs)
+        return {"source": inputs["source"], **found}
 
-    def _compiled(self, options, with_forced, with_attention):
+    def _attend(self, result):
+        """What `AttentionScores` finds, with a row for each sequence of each sentence."""
+        if self._attention_scores is None:
+            scores = AttentionScores(self.model)
+            self._attention_scores = backend_module().compile_inference(scores, self.jit_compile)
+        tokens = result["tokens"]
+        target = np.roll(tokens, 1, axis=2)
+        target[:, :, 0] = START_ID
+        source = np.repeat(result["source"], tokens.shape[1], axis=0)
+        return self._attention_scores(
+            {"source": source, "target": target.reshape(-1, tokens.shape[2])}
+        )
+
+    def _compiled(self, options, with_forced):
         # These are in the plan and the random numbers: what is compiled is the same.
         options = dataclasses.replace(options, seed=0, min_length_ratio=0.0, max_length_ratio=0.0)
-        key = (options, with_forced, with_attention)
+        key = (options, with_forced)
         if key not in self._searches:
-            search = ModelSearch(self.model, options, with_forced, True, with_attention)
+            search = ModelSearch(self.model, options, with_forced, with_scores=True)
             self._searches[key] = backend_module().compile_inference(search, self.jit_compile)
         return self._searches[key]
 
-    def _read(self, i, request, result, wanted):
+    def _read(self, i, request, result, replace_unknown):
         """The hypotheses of sentence i of a batch."""
         hypotheses = []
         for k, score in enumerate(result["scores"][i]):
@@ -285,16 +305,17 @@ class Translate:
                 continue  # there are no more sequences than this
             ids = until_end(result["tokens"][i, k])
             attention = None
-            if any(wanted):
-                attention = _attention(result, i, k, len(request.ids), len(ids))
-            words = self._unknown_words(request, ids, attention if wanted.replacements else None)
+            if "attention" in result:
+                row = i * len(result["scores"][i]) + k
+                attention = _attention(result["attention"], row, len(request.ids), len(ids))
+            words = self._unknown_words(request, ids, attention if replace_unknown else None)
             hypotheses.append(
                 Hypothesis(
                     self.target_tokenizer.decode(ids, words),
                     float(score),
                     self.target_tokenizer.tokens(ids),
                     self.source_tokenizer.tokens(request.ids),
-                    attention if wanted.attention else None,
+                    attention,
                 )
             )
         return hypotheses
@@ -318,13 +339,6 @@ class Translate:
         return Hypothesis("", 0.0, [end], [end])
 
 
-class _Wanted(NamedTuple):
-    """For what the attention is needed."""
-
-    attention: bool
-    replacements: bool
-
-
 class _Request(NamedTuple):
     """A sentence to translate; see `make_plan`."""
 
@@ -337,18 +351,11 @@ class _Request(NamedTuple):
     longest: int
 
 
-def _attention(result, i, k, source_length, length):
-    """See `Hypothesis`: of hypothesis k of sentence i, without the padding."""
-    positions = np.arange(length)
-    rows = result["rows"][i, k, :length]
-
-    def followed(layers, width):
-        # The row that computed a position differs from position to position.
-        return np.stack([x[rows, :, positions, :width].swapaxes(0, 1) for x in layers])
-
-    widths = {"causal": length, "cross": source_length}
-    attention = {kind: followed(layers, widths[kind]) for kind, layers in result["log"].items()}
-    if "encoder" in result:
-        encoder = [x[i, :, :source_length, :source_length] for x in result["encoder"]]
-        attention["encoder"] = np.stack(encoder)
-    return attention
+def _attention(scores, row, source_length, length):
+    """See `Hypothesis`: that of one row of `AttentionScores`, without the padding."""
+    source, target = slice(source_length), slice(length)
+    sizes = {"encoder": (source, source), "causal": (target, target), "cross": (target, source)}
+    return {
+        kind: np.stack([layer[row][:, *sizes[kind]] for layer in layers])
+        for kind, layers in scores.items()
+    }

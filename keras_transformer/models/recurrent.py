@@ -171,19 +171,6 @@ class RecurrentTranslator(Translator):
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache
 
-    def empty_attention(self, rows, source_length, length):
-        """Room for what `step` attends to at each of L = length positions.
-
-        Args:
-            rows: number of rows of the cache, R.
-            source_length: S.
-            length: L.
-
-        Returns:
-            Zeros as `name_attention` names them: "cross" (R, 1, L, S).
-        """
-        return {"cross": [ops.zeros((rows, 1, length, source_length))]}
-
     def name_attention(self, weights):
         """Sorts what `record_attention` has collected.
 

@@ -225,23 +225,6 @@ class TransformerModel(Translator):
         logits = self._to_logits(ops.squeeze(x, axis=1), memory["words"])
         return logits, {"layers": layers, "seen": seen}
 
-    def empty_attention(self, rows, source_length, length):
-        """Room for what `step` attends to at each of L = length positions.
-
-        Args:
-            rows: number of rows of the cache, R.
-            source_length: S.
-            length: L.
-
-        Returns:
-            Zeros as `name_attention` names them: "causal" (R, N, L, L) and "cross" (R, N, L, S).
-        """
-        widths = {"causal": length, "cross": source_length}
-        return {
-            kind: [ops.zeros((rows, self.h, length, width)) for _ in range(self.n)]
-            for kind, width in widths.items()
-        }
-
     def name_attention(self, weights):
         """Sorts what `record_attention` has collected by its kind and layer.
 

@@ -21,14 +21,14 @@ def greedy(table, rules):
 
 def beam(table, rules):
     options = SearchOptions(beam_size=3, n_best=2, length_penalty=0)
-    return beam_search(markov, np.repeat(table, 3, axis=0), rules, (), options)
+    return beam_search(markov, np.repeat(table, 3, axis=0), rules, options)
 
 
 def drawn(table, rules):
     shape = (2 * len(table), rules.plan.shape[1])
     randoms = np.random.default_rng(1).random(shape).astype("float32")
     options = SearchOptions(temperature=1.0, n_best=2)
-    found = sample(markov, np.repeat(table, 2, axis=0), rules.repeat(2), (), randoms, options)
+    found = sample(markov, np.repeat(table, 2, axis=0), rules.repeat(2), randoms, options)
     return found.of_sentences(2)
 
 

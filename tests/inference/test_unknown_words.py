@@ -6,7 +6,7 @@ from keras import ops
 
 from keras_transformer import Translate
 from keras_transformer.data.tokenizers import SubwordTokenizer, WordTokenizer
-from keras_transformer.layers import DotProductAttention
+from keras_transformer.layers import DotProductAttention, record_attention
 
 
 class Mirror(keras.Model):
@@ -15,43 +15,36 @@ class Mirror(keras.Model):
     Its first head looks at the word that it says next, its second one at all alike.
     """
 
-    h = 2
-
     def __init__(self, vocab_size):
         super().__init__()
         self.enc_vocab_size = self.dec_vocab_size = vocab_size
-        self.encoder, self.causal, self.cross = (DotProductAttention() for _ in range(3))
+        self.attention = DotProductAttention()
 
     def start(self, source, length, copies=1):
-        mask = source != 0
-        nothing = ops.zeros((*ops.shape(source), 1))[:, None]
-        nothing = ops.repeat(nothing, self.h, axis=1)  # (B, N, S, 1)
-        self.encoder(nothing, nothing, nothing, attention_mask=mask[:, None, None])
         source = ops.repeat(source, copies, axis=0)
-        return {"room": ops.zeros((ops.shape(source)[0], length))}, source
+        return {}, source
 
     def step(self, last, position, cache, source):
-        room = ops.repeat(cache["room"][:, None, :, None], self.h, axis=1)  # (R, N, L, 1)
-        past = ops.arange(ops.shape(room)[2]) <= position
-        self.causal(room[:, :, :1], room, room, attention_mask=past)
-        words = ops.sum(ops.cast(source != 0, "int32"), axis=1) - 1
-        place = ops.cast(ops.where(position < words, words - 1 - position, words), "float32")
+        said = self.look(source, ops.reshape(position, (1,)))
+        return 20 * said[:, 0, 0], cache
+
+    def look(self, source, positions):
+        """What each head reads at some positions: (R, N, T, V)."""
+        words = ops.sum(ops.cast(source != 0, "int32"), axis=1, keepdims=True) - 1
+        place = ops.where(positions < words, words - 1 - positions, words)
+        place = ops.cast(place, "float32")  # (R, T)
         # (p, 1) · (2j, -j²) is greatest where j = p.
-        query = ops.stack([place, ops.ones_like(place)], axis=1)[:, None, :] * 1000  # (R, 1, 2)
-        queries = ops.stack([query, ops.zeros_like(query)], axis=1)  # (R, N, 1, 2)
+        queries = ops.stack([place, ops.ones_like(place)], axis=2) * 1000
+        queries = ops.stack([queries, ops.zeros_like(queries)], axis=1)  # (R, N, T, 2)
         j = ops.arange(ops.shape(source)[1], dtype="float32")
         keys = ops.stack([2 * j, -(j**2)], axis=1)[None, None]
         values = ops.one_hot(source, self.enc_vocab_size)[:, None]
-        said = self.cross(queries, keys, values, attention_mask=(source != 0)[:, None, None])
-        return 20 * said[:, 0, 0], cache
+        return self.attention(queries, keys, values, attention_mask=(source != 0)[:, None, None])
 
-    def empty_attention(self, rows, source_length, length):
-        widths = {"causal": length, "cross": source_length}
-        return {kind: [ops.zeros((rows, self.h, length, x))] for kind, x in widths.items()}
-
-    def name_attention(self, weights):
-        kinds = {"encoder": self.encoder, "causal": self.causal, "cross": self.cross}
-        return {kind: [weights[x]] for kind, x in kinds.items() if x in weights}
+    def attention_scores(self, source, target):
+        with record_attention() as weights:
+            self.look(source, ops.arange(ops.shape(target)[1]))
+        return {"cross": [weights[self.attention]]}
 
 
 @pytest.fixture(scope="module")

@@ -62,8 +62,8 @@ def train(config, folder):
     """
     keras.utils.set_random_seed(0)
     dataset = kt.PrepareDataset(validation_share=0.03, test_share=0.03)(kt.read_pairs(config.data))
-    batches = dataset.batches(dataset.train, None, 0, config.batch_tokens)
-    validation = dataset.batches(dataset.validation, None, None, config.batch_tokens)
+    batches = dataset.batches(dataset.train, seed=0, batch_tokens=config.batch_tokens)
+    validation = dataset.batches(dataset.validation, batch_tokens=config.batch_tokens)
     tokenizers = dataset.source_tokenizer, dataset.target_tokenizer
     model = make_model(config, *tokenizers, config.dtype)
     trainer = kt.Trainer(model, kt.Adam(1e-4), folder, label_smoothing=0.1)

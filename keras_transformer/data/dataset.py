@@ -44,14 +44,15 @@ class PreparedDataset:
     dropped: dict
 
     def batches(
-        self, pairs, batch_size, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0,
+        self, pairs, batch_size=None, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0,
         counted=None,
     ):  # fmt: skip
         """Batches of sentence pairs.
 
         Args:
             pairs: `train` or `validation`.
-            batch_size, seed, batch_tokens, multiple: see `LengthBuckets`.
+            batch_size: number of rows in a batch; None if `batch_tokens` says how large it is.
+            seed, batch_tokens, multiple: see `LengthBuckets`.
             bpe_dropout: the chance to leave out a merge; above 0 the pairs are taken apart anew for
                 each epoch.
             counted: of pairs that stay in their file, see `StreamedBuckets`.

@@ -356,8 +356,8 @@ FAULTS = (
     _fault(
         "beam search does not reorder the tokens",
         "_extend",
-        "ops.slice_update(_pick(beam.tokens, places)",
-        "ops.slice_update(beam.tokens",
+        "tokens = _pick(beam.tokens, places)",
+        "tokens = beam.tokens",
         "inference/test_beam",
     ),
     _fault(

@@ -98,6 +98,7 @@ __all__ = [
 ]
 
 DISTRIBUTION = "keras3-transformer"  # of this package
+BACKENDS = ("tensorflow", "jax", "torch")
 
 
 def _check_installation():
@@ -111,7 +112,7 @@ def _check_installation():
             f"keras-transformer {other} has the same import name, and their files would be mixed: "
             f"pip uninstall keras-transformer {DISTRIBUTION}, then pip install {DISTRIBUTION}"
         )
-    if not any(map(importlib.util.find_spec, ("tensorflow", "jax", "torch"))):
+    if not any(map(importlib.util.find_spec, BACKENDS)):
         raise ImportError(
             f"Keras needs a backend: pip install '{DISTRIBUTION}[tensorflow]', or [jax] and set "
             "KERAS_BACKEND=jax"
@@ -129,8 +130,15 @@ else:
     def __getattr__(name):
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from keras_transformer import _public
-
+        try:
+            from keras_transformer import _public
+        except ModuleNotFoundError as error:
+            if error.name not in BACKENDS:
+                raise
+            raise ImportError(
+                f"Keras is set to the backend {error.name}, which is not installed: set "
+                f"KERAS_BACKEND to one that is, or pip install '{DISTRIBUTION}[{error.name}]'"
+            ) from error
         globals().update({public: getattr(_public, public) for public in __all__})
         return globals()[name]
 

@@ -142,6 +142,28 @@ import_it()
     assert "pip uninstall keras-transformer" in another_package
 
 
+def test_a_backend_that_is_not_installed_is_named():
+    code = """
+import sys
+class Missing:
+    def find_spec(name, path=None, target=None):
+        if name == "tensorflow":
+            raise ModuleNotFoundError("No module named 'tensorflow'", name=name)
+sys.meta_path.insert(0, Missing)
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name: None if name == "tensorflow" else find(name)
+import keras_transformer as kt
+try:
+    kt.Trainer
+except ImportError as error:
+    print(error)
+"""
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow"}
+    output = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+    assert "set KERAS_BACKEND to one that is, or pip install 'keras3-transformer[tens" in output
+
+
 def test_keras_knows_the_classes_of_saved_files():
     """Also if no name of the package is used."""
     code = """

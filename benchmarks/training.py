@@ -22,6 +22,7 @@ from training_peers import SYSTEMS, WARM_UP
 
 from keras_transformer.backends.device import processor
 from keras_transformer.cli import make_parser
+from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import RunConfig
 
 HERE = Path(__file__).resolve().parent
@@ -105,7 +106,7 @@ def print_caption(config, own):
         f"\n{processor().name or platform.machine()}",
         f"({', '.join(x for x in INSTRUCTIONS if x in flags)}), one thread pinned to a core;",
         f"{', '.join(f'{name} {version(name)}' for name in libraries)}.",
-        f"{Path(config.data).name}, {config.dtype}; oneDNN:",
+        f"{Path(config.data or corpus_path()).name}, {config.dtype}; oneDNN:",
         os.environ.get("TF_ENABLE_ONEDNN_OPTS", "as `tune_process` sets it") + ".",
         f"Medians of {own['rounds']} processes, which alternate; in each, {own['updates']} updates",
         f"after {WARM_UP} others. Tokens are those of the target without padding.",

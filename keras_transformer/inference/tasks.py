@@ -13,7 +13,7 @@ from keras_transformer._utils.files import replacing
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.questions import question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
-from keras_transformer.models.bert import Bert
+from keras_transformer.models.bert import Bert, ids_and_segments
 from keras_transformer.models.classifier import mean_of_tokens
 
 _BATCH = 32  # texts read at once
@@ -117,7 +117,8 @@ class Summarize:
         rows = [self.tokenizer.join(ids, length=self.body.seq_length) for ids in encoded]
         vectors = []
         for inputs, count in _batches(rows, self.body):
-            mean = mean_of_tokens(self.body(inputs, training=False), _ids(inputs))
+            ids, _ = ids_and_segments(inputs)
+            mean = mean_of_tokens(self.body(inputs, training=False), ids)
             vectors.append(_numpy(mean)[:count])
         return np.concatenate(vectors)
 
@@ -318,10 +319,6 @@ def _batches(rows, body):
         missing = min(bucket_length(len(some)), _BATCH) - len(some)
         ids, segments = (pad_ids([row[i] for row in some] + [[]] * missing, length) for i in (0, 1))
         yield (ids if body.num_segments is None else (ids, segments)), len(some)
-
-
-def _ids(inputs):
-    return inputs[0] if isinstance(inputs, tuple) else inputs
 
 
 def _numpy(x):

@@ -144,7 +144,7 @@ class Bert(keras.Model):
         Returns:
             (B, S, D).
         """
-        ids, segments = inputs if isinstance(inputs, (tuple, list)) else (inputs, None)
+        ids, segments = ids_and_segments(inputs)
         x = self.embedding(ids, segments)
         return self.encoder(x, attention_mask=padding_mask(ids), training=training)
 
@@ -174,6 +174,11 @@ class Bert(keras.Model):
 
     def compute_output_shape(self, input_shape):
         return (*_ids_shape(input_shape), self.d_model)
+
+
+def ids_and_segments(inputs):
+    """Returns what a `Bert` is called on as a pair; the segments are None for ids alone."""
+    return inputs if isinstance(inputs, (tuple, list)) else (inputs, None)
 
 
 def _ids_shape(input_shape):

@@ -8,7 +8,7 @@ from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.models._head import ModelWithHead
-from keras_transformer.models.bert import Bert
+from keras_transformer.models.bert import Bert, ids_and_segments
 from keras_transformer.pretrained.bert import read_checkpoint
 
 POOLINGS = ("first", "mean", "pooler")
@@ -91,7 +91,8 @@ class EncoderClassifier(ModelWithHead):
             return x[:, 0]
         if self.pooling == "pooler":
             return self.body.pool(x)
-        return mean_of_tokens(x, inputs[0] if isinstance(inputs, (tuple, list)) else inputs)
+        ids, _ = ids_and_segments(inputs)
+        return mean_of_tokens(x, ids)
 
     def get_config(self):
         config = {"num_labels": self.num_labels, "pooling": self.pooling, "rate": self.rate}

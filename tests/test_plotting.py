@@ -127,7 +127,8 @@ def attention_texts(hypothesis, tmp_path):
         ((2, 7), (200, 200), (500, 500)),
         ((9, 1, 2, 1), (200, 500), (500, 1000)),
         ((20, 15, 2, 3), (3 * 15 * 25, 2 * 20 * 25), (2000, 2000)),  # room for each name
-        ((300, 2, 2, 1), (200, 8000), (500, 9000)),  # where Matplotlib would have failed
+        # Where Matplotlib would have failed.
+        pytest.param((300, 2, 2, 1), (200, 8000), (500, 9000), marks=pytest.mark.slow),
         pytest.param((2, 270, 1, 8), (8000, 200), (9000, 500), marks=pytest.mark.exhaustive),
     ],
     ids=str,
@@ -141,6 +142,7 @@ def test_draws_attention_of_any_size(tmp_path, sizes, least, most):
     assert os.listdir(tmp_path) == ["attention.png"]
 
 
+@pytest.mark.slow
 def test_in_a_very_long_sentence_every_so_many_tokens_are_named(tmp_path):
     """Of 700 tokens beside each other each has 0.084 inches, and a name needs 0.1."""
     found = attention_texts(make_hypothesis(1, 350, heads=2), tmp_path)

@@ -198,6 +198,7 @@ class TestTranslating:
         shape = (1, 2, len(found.tokens), len(found.source_tokens))
         assert found.attention["cross"].shape == shape
 
+    @pytest.mark.slow
     def test_ctranslate2_is_given_the_bias(self, tmp_path):
         pytest.importorskip("ctranslate2")
         words = WordTokenizer.train([" ".join(f"w{i}" for i in range(30))])

@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
 
@@ -49,7 +48,7 @@ class RecurrentAttention(keras.layers.Layer):
 
     def _dense(self, units, name, activation=None):
         options = {"use_bias": False, "dtype": self.dtype_policy, "name": name}
-        return Dense(units, activation, **options)
+        return keras.layers.Dense(units, activation, **options)
 
     def compute_output_shape(self, queries_shape, values_shape):
         return (*queries_shape[:-1], values_shape[-1])

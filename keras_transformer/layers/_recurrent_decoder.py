@@ -4,7 +4,6 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_sizes, check_vectors
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.record_attention import (
     is_recording,
     note_attention,
@@ -32,7 +31,7 @@ class RecurrentDecoder(keras.layers.Layer):
         dtype = self.dtype_policy
         self.recurrent_cell = CELLS[cell](units, dtype=dtype, name="recurrent_cell")
         self.first_states = [
-            Dense(units, "tanh", dtype=dtype, name=f"first_state_{i}")
+            keras.layers.Dense(units, "tanh", dtype=dtype, name=f"first_state_{i}")
             for i, _ in enumerate(keras.tree.flatten(self.recurrent_cell.state_size))
         ]
 

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.additive_attention import AdditiveAttention
-from keras_transformer.layers.dense import Dense
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -34,7 +33,7 @@ class BahdanauDecoder(RecurrentDecoder):
         super().__init__(units, d_model, cell, **kwargs)
         dtype = self.dtype_policy
         self.attention = AdditiveAttention(units, dtype=dtype, name="attention")
-        self.maxout = Dense(2 * d_model, dtype=dtype, name="maxout")
+        self.maxout = keras.layers.Dense(2 * d_model, dtype=dtype, name="maxout")
 
     def build(self, x_shape, encoder_output_shape):
         read = self.d_model + encoder_output_shape[-1]

@@ -3,7 +3,6 @@
 import keras
 
 from keras_transformer._utils.checks import check_sizes
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 
 
@@ -32,9 +31,9 @@ class FeedForward(keras.layers.Layer):
         self.activation = activation
         self.rate = rate
         dtype = self.dtype_policy
-        self.inner = Dense(d_ff, activation=activation, dtype=dtype, name="inner")
+        self.inner = keras.layers.Dense(d_ff, activation=activation, dtype=dtype, name="inner")
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.outer = Dense(d_model, dtype=dtype, name="outer")
+        self.outer = keras.layers.Dense(d_model, dtype=dtype, name="outer")
 
     def build(self, x_shape):
         self.inner.build(x_shape)

@@ -12,8 +12,9 @@ EPSILON = 1e-5  # if nothing else is asked for; torch.nn.Transformer's
 class LayerNormalization(keras.layers.Layer):
     """Normalises each vector: γ·(x - mean)/√(variance + ε) + β.
 
-    Computed in float32 at least. What `keras.layers.LayerNormalization` gives for the last axis, in
-    two thirds of its time on a processor, for the gradient is written down.
+    Computed in float32 at least. What `keras.layers.LayerNormalization` gives for the last axis,
+    with a custom gradient. With Keras's a training step takes 7.8% ± 1.5% longer (small preset,
+    bfloat16, one core of a Xeon with AMX, ten paired runs of `benchmarks/training.py`).
 
     Args:
         epsilon: ε, which keeps a vector of equal numbers finite.

@@ -4,7 +4,6 @@ import keras
 from keras import ops
 
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.luong_attention import LuongAttention
 
 
@@ -51,7 +50,9 @@ class LuongDecoder(RecurrentDecoder):
         self.attention = LuongAttention(
             score, window, alignment, scale=True, dtype=dtype, name="attention"
         )
-        self.combination = Dense(d_model, "tanh", use_bias=False, dtype=dtype, name="combination")
+        self.combination = keras.layers.Dense(
+            d_model, "tanh", use_bias=False, dtype=dtype, name="combination"
+        )
 
     def build(self, x_shape, encoder_output_shape):
         self._build_parts(x_shape, encoder_output_shape, cell_input_size=2 * self.d_model)

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer.layers._heads import merge_heads, split_heads
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 
 
@@ -47,7 +46,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.attention = DotProductAttention(rate, dtype=self.dtype_policy, name="attention")
 
     def _dense(self, units, name):
-        return Dense(units, dtype=self.dtype_policy, name=name)
+        return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
 
     def build(self, queries_shape, keys_shape, values_shape):
         self.query_projection.build(queries_shape)

@@ -3,7 +3,6 @@
 import keras
 
 from keras_transformer._utils.checks import check_choice, check_sizes
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
@@ -93,7 +92,7 @@ class Bert(keras.Model):
         options = {"epsilon": epsilon, "attention_rate": attention_rate, "dtype": dtype}
         self.encoder = Encoder(*sizes, **options, name="encoder")
         if pooler is not None:
-            self.pooling = Dense(d_model, pooler, dtype=dtype, name="pooling")
+            self.pooling = keras.layers.Dense(d_model, pooler, dtype=dtype, name="pooling")
 
     @classmethod
     def from_pretrained(cls, folder, **kwargs):

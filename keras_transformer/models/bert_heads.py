@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
@@ -37,9 +36,11 @@ class PretrainingBert(ModelWithHead):
                 f"Received: num_segments={body.num_segments}, pooler={body.pooler}"
             )
         dtype = self.dtype_policy
-        self.transform = Dense(body.d_model, body.activation, dtype=dtype, name="transform")
+        self.transform = keras.layers.Dense(
+            body.d_model, body.activation, dtype=dtype, name="transform"
+        )
         self.norm = LayerNormalization(epsilon=body.epsilon, dtype=dtype, name="norm")
-        self.next = Dense(2, dtype=dtype, name="next")
+        self.next = keras.layers.Dense(2, dtype=dtype, name="next")
 
     @classmethod
     def from_pretrained(cls, folder, **kwargs):
@@ -104,7 +105,7 @@ class AnsweringBert(ModelWithHead):
 
     def __init__(self, body, **kwargs):
         super().__init__(body, **kwargs)
-        self.span = Dense(2, dtype=self.dtype_policy, name="span")
+        self.span = keras.layers.Dense(2, dtype=self.dtype_policy, name="span")
 
     @classmethod
     def from_pretrained(cls, folder, **kwargs):

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert, ids_and_segments
@@ -48,7 +47,7 @@ class EncoderClassifier(ModelWithHead):
         self.rate = rate
         dtype = self.dtype_policy
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.classifier = Dense(num_labels, dtype=dtype, name="classifier")
+        self.classifier = keras.layers.Dense(num_labels, dtype=dtype, name="classifier")
 
     @classmethod
     def from_pretrained(cls, folder, **kwargs):

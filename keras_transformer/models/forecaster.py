@@ -3,7 +3,6 @@
 import keras
 
 from keras_transformer._utils.checks import check_sizes
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.sequence_attention import SequenceAttention
 
 
@@ -38,7 +37,7 @@ class Forecaster(keras.Model):
         self.pooling = keras.layers.Identity(dtype=dtype, name="pooling")
         if attention:
             self.pooling = SequenceAttention(steps, dtype=dtype, name="pooling")
-        self.output_layer = Dense(1, dtype=dtype, name="output_layer")
+        self.output_layer = keras.layers.Dense(1, dtype=dtype, name="output_layer")
 
     def build(self, input_shape):
         self.recurrent.build(input_shape)

@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
@@ -52,7 +51,7 @@ class LSTMLanguageModel(keras.Model):
             for i in range(n)
         ]
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.projection = Dense(vocab_size, dtype=dtype, name="projection")
+        self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape):
         self.embedding.build(input_shape)
@@ -177,7 +176,7 @@ class TransformerLanguageModel(keras.Model):
         sizes = (h, d_k, d_v, d_model, d_ff_inner, n, rate, activation, norm_first)
         self.encoder = Encoder(*sizes, dtype=dtype, name="encoder")
         if not tie_output:
-            self.projection = Dense(vocab_size, dtype=dtype, name="projection")
+            self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape):
         self.embedding.build(input_shape)

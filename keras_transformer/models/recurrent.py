@@ -5,7 +5,6 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.luong_decoder import LuongDecoder
 from keras_transformer.masks import padding_mask
@@ -98,7 +97,7 @@ class RecurrentTranslator(Translator):
         else:
             self.decoder = BahdanauDecoder(*sizes, dtype=dtype, name="decoder")
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.projection = Dense(dec_vocab_size, dtype=dtype, name="projection")
+        self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
 
     def _embedding(self, words, name):
         return keras.layers.Embedding(words, self.d_model, dtype=self.dtype_policy, name=name)

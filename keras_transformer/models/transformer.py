@@ -6,7 +6,6 @@ from keras import ops
 from keras_transformer._utils.checks import check_even, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.layers.decoder import Decoder
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
@@ -125,7 +124,7 @@ class TransformerModel(Translator):
         self.encoder = Encoder(*sizes, **rates, dtype=dtype, name="encoder")
         self.decoder = Decoder(*sizes, **rates, dtype=dtype, name="decoder")
         if not tie_output:
-            self.projection = Dense(dec_vocab_size, dtype=dtype, name="projection")
+            self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape):
         (batch, source_length), (_, target_length) = input_shape

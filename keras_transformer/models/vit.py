@@ -3,7 +3,6 @@
 import keras
 
 from keras_transformer._utils.checks import check_rate, check_sizes
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
 
@@ -83,9 +82,9 @@ class VisionTransformer(keras.Model):
             name="encoder",
         )
         if d_head is not None:
-            self.hidden = Dense(d_head, "gelu", dtype=dtype, name="hidden")
+            self.hidden = keras.layers.Dense(d_head, "gelu", dtype=dtype, name="hidden")
         start = "zeros" if d_head is None else "glorot_uniform"
-        self.classifier = Dense(
+        self.classifier = keras.layers.Dense(
             num_classes, kernel_initializer=start, dtype=dtype, name="classifier"
         )
 

@@ -750,6 +750,42 @@ FAULTS = (
         "pass",
         "training/test_checkpoints",
     ),
+    # The process, `fit` and settings
+    _fault(
+        "freed memory given back",
+        "tune_process",
+        "(_TRIM_THRESHOLD, 2**31 - 1)",
+        "(_TRIM_THRESHOLD, 2**17)",
+        "training/test_process",
+    ),
+    _fault(
+        "every epoch of fit in the same order",
+        "as_dataset",
+        "batches.on_epoch_end()",
+        "pass",
+        "training/test_fitting",
+    ),
+    _fault(
+        "attention of the second pass one position late",
+        "Translate._attend",
+        "np.roll(tokens, 1, axis=2)",
+        "np.roll(tokens, 0, axis=2)",
+        "inference/test_hypotheses",
+    ),
+    _fault(
+        "unknown settings of a run dropped",
+        "RunConfig.from_json",
+        "set(values) - {field.name",
+        "set() - {field.name",
+        "runs/test_config",
+    ),
+    _fault(
+        "search options of the command dropped",
+        "given_search_options",
+        "for name in names if hasattr(arguments, name)",
+        "for name in names if name in ()",
+        "cli/test_command",
+    ),
     # Evaluation, pages and published weights
     _fault(
         "only the first reference counts",

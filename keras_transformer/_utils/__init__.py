@@ -1,1 +1,1 @@
-"""What the rest of the package shares: checks of arguments, safe files, special tokens."""
+"""Shared helpers: argument checks, safe file writing, special tokens."""

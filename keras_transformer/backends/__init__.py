@@ -1,4 +1,4 @@
-"""What is written for one backend only: the training step, compiled inference, devices."""
+"""Code for one backend each: the training step, compiled inference, devices."""
 
 import keras
 

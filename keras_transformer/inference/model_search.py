@@ -1,4 +1,4 @@
-"""A search over a model, and what the model attends to, compiled."""
+"""Compiled searches over a model, and its attention weights for what they find."""
 
 import keras
 from keras import ops
@@ -71,7 +71,7 @@ class ModelSearch(keras.Model):
 
 
 class AttentionScores(keras.Model):
-    """What a model attends to in translations that are found, as a model that Keras compiles.
+    """Attention weights of a model for given translations, as a model that Keras compiles.
 
     A second pass over all positions at once gives what the steps of the search have computed, so
     that the search need not carry it along.
@@ -86,5 +86,14 @@ class AttentionScores(keras.Model):
         self.built = True  # it has no variables but the model's
 
     def call(self, request):
-        """Reads "source" (R, S) and "target" (R, L), which begins with the start token."""
+        """Computes the attention weights.
+
+        Args:
+            request: dictionary of
+                "source": int32 (R, S), padded source ids;
+                "target": int32 (R, L), padded target ids after the start token.
+
+        Returns:
+            The dictionary that `attention_scores` returns.
+        """
         return self.model.attention_scores(request["source"], request["target"])

@@ -1,1 +1,1 @@
-"""What training minimises and counts, and the optimizer and schedules that do it."""
+"""Losses, metrics, learning-rate schedules and the optimizer."""

@@ -1,1 +1,1 @@
-"""What a run is: its settings, and its folder."""
+"""Training runs: their settings and folders."""

@@ -84,7 +84,7 @@ def decode(model, dataset, number, beam_size):
 def train_torch(config, dataset, batches):
     """Returns the target tokens per second of `torch.nn.Transformer` on the same batches."""
     import torch
-    from torch_model import TorchModel
+    from torch_model import TorchModel, to_tensors, update
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     words = dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size
@@ -96,18 +96,9 @@ def train_torch(config, dataset, batches):
     def epoch():
         tokens, started = 0, time.perf_counter()
         for i in range(len(batches)):
-            (source, inputs), target = batches[i]
-            rows = source.any(axis=1)
-            tokens += int((target != 0).sum())
-            source, inputs, target = (
-                torch.from_numpy(x[rows].astype("int64")).to(device, non_blocking=True)
-                for x in (source, inputs, target)
-            )
-            optimizer.zero_grad()
-            with torch.autocast(device, torch.bfloat16, enabled=bfloat16):
-                logits = model(source, inputs)
-            loss(logits.float().flatten(0, 1), target.flatten()).backward()
-            optimizer.step()
+            batch = batches[i]
+            tokens += int((batch[1] != 0).sum())
+            update(model, optimizer, loss, to_tensors(batch, device), bfloat16)
         if device == "cuda":
             torch.cuda.synchronize()
         return tokens / (time.perf_counter() - started)
@@ -151,6 +142,31 @@ def product_rate(dtype, size):
     return times * 2 * size**3 / (time.perf_counter() - started)
 
 
+def measure(name, arguments, dtype, peak):
+    """Returns the row of the table for one of `SIZES`."""
+    d_model, h, d_ff, n, batch_tokens, words = SIZES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder, "pairs.tsv")
+        write_pairs(data, 1.1 * arguments.updates * batch_tokens, words)
+        config = kt.RunConfig(
+            data=str(data), d_model=d_model, h=h, d_ff=d_ff, n=n, rate=0.1, dtype=dtype,
+            batch_tokens=batch_tokens,
+        )  # fmt: skip
+        model, dataset, batches, history = train(config, Path(folder, "run"))
+    tokens, operations = work(config, dataset, batches)
+    speed = history["tokens_per_second"]
+    share = operations * speed / tokens / peak
+    beams = [decode(model, dataset, arguments.sentences, beam) for beam in (1, 4)]
+    try:
+        torch = f"{train_torch(config, dataset, batches):,.0f}"
+    except ImportError:
+        torch = "not installed"
+    return (
+        f"| {name} | {model.count_params():,} | {len(batches)} of {batch_tokens:,} | {speed:,} "
+        f"| {share:.1%} | {torch} | {beams[0]:,.0f} | {beams[1]:,.0f} |"
+    )
+
+
 def main():
     arguments = read_arguments()
     device = backend_module().describe_device()
@@ -162,28 +178,8 @@ def main():
     peak = next((peak * 1e12 for name, peak in PEAKS.items() if name in device.name), rate)
     rows = []
     for name in arguments.sizes:
-        d_model, h, d_ff, n, tokens, words = SIZES[name]
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder, "pairs.tsv")
-            write_pairs(data, 1.1 * arguments.updates * tokens, words)
-            config = kt.RunConfig(
-                data=str(data), d_model=d_model, h=h, d_ff=d_ff, n=n, rate=0.1, dtype=dtype,
-                batch_tokens=tokens,
-            )  # fmt: skip
-            model, dataset, batches, row = train(config, Path(folder, "run"))
-            tokens_of_epoch, operations = work(config, dataset, batches)
-            share = operations * row["tokens_per_second"] / tokens_of_epoch / peak
-            beams = [decode(model, dataset, arguments.sentences, beam) for beam in (1, 4)]
-            try:
-                torch = f"{train_torch(config, dataset, batches):,.0f}"
-            except ImportError:
-                torch = "not installed"
-        rows.append(
-            f"| {name} | {model.count_params():,} | {len(batches)} of {tokens:,} "
-            f"| {row['tokens_per_second']:,} | {share:.1%} | {torch} "
-            f"| {beams[0]:,.0f} | {beams[1]:,.0f} |"
-        )
-        print(rows[-1], flush=True)
+        rows.append(measure(name, arguments, dtype, peak))
+        print(rows[-1], flush=True)  # what follows may be cut off
     print("\n| model | parameters | batches | target tokens/s | share of peak | torch's tokens/s "
           "| sentences/s, greedy | beam 4 |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
     print("\n".join(rows))

@@ -58,3 +58,23 @@ class TorchModel(torch.nn.Module):
             best = (x[:, -1] @ self.target.weight.T).argmax(dim=1, keepdim=True)
             target = torch.cat([target, best], dim=1)
         return target[:, 1:]
+
+
+def to_tensors(batch, device="cpu"):
+    """The ids of a batch without its empty rows, for which torch's attention would be NaN."""
+    (source, inputs), target = batch
+    rows = source.any(axis=1)
+    return [
+        torch.from_numpy(x[rows].astype("int64")).to(device, non_blocking=True)
+        for x in (source, inputs, target)
+    ]
+
+
+def update(model, optimizer, loss, tensors, bfloat16):
+    """Updates the weights once; in bfloat16 the products are computed by autocast."""
+    source, inputs, target = tensors
+    optimizer.zero_grad()
+    with torch.autocast(source.device.type, torch.bfloat16, enabled=bfloat16):
+        logits = model(source, inputs)
+    loss(logits.float().flatten(0, 1), target.flatten()).backward()
+    optimizer.step()

@@ -26,7 +26,7 @@ from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import RunConfig
 
 HERE = Path(__file__).resolve().parent
-OURS, REFERENCE, JOEYNMT = "keras_transformer", "torch.nn.Transformer", "JoeyNMT"
+REFERENCE, JOEYNMT = "torch.nn.Transformer", "JoeyNMT"
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 

@@ -7,6 +7,7 @@ The last line of its output is JSON as well.
 """
 
 import functools
+import itertools
 import json
 import resource
 import sys
@@ -20,6 +21,37 @@ BATCHES = "batches.npz"  # of the folder `prepared`, which systems without Keras
 SIDES = ("source", "target")
 
 
+class Usage:
+    """What the process uses for some updates, after `WARM_UP` others, and their target tokens.
+
+    Args:
+        updates: number of updates to measure.
+    """
+
+    def __init__(self, updates):
+        self._end = WARM_UP + updates
+        self._marks = []
+        self._tokens = 0
+
+    def begin(self, index):
+        """Is called when an update begins."""
+        if index in (WARM_UP, self._end):
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            self._marks.append((used.ru_utime, used.ru_stime, time.perf_counter(), used.ru_minflt))
+
+    def count(self, index, tokens):
+        """Counts the target tokens of an update."""
+        if WARM_UP <= index < self._end:
+            self._tokens += tokens
+
+    def result(self):
+        """A dictionary of seconds, page faults, tokens, and the greatest memory in GiB."""
+        used = [after - before for before, after in zip(*self._marks, strict=True)]
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        names = ("user", "system", "wall", "faults", "tokens", "peak")
+        return dict(zip(names, (*used, self._tokens, peak), strict=True))
+
+
 class Meter:
     """Batches that note what the process has used when some of them are taken.
 
@@ -31,8 +63,7 @@ class Meter:
     def __init__(self, batches, updates):
         self._batches = batches
         self._length = WARM_UP + updates + 1
-        self._marks = {WARM_UP: None, WARM_UP + updates: None}
-        self._tokens = 0
+        self._usage = Usage(updates)
         if len(batches) < self._length:
             raise ValueError(
                 f"The data is too short: {len(batches)} batches, of {self._length} that are needed."
@@ -45,30 +76,14 @@ class Meter:
         return self._length
 
     def __getitem__(self, index):
-        if index in self._marks:
-            self._marks[index] = _usage()
+        self._usage.begin(index)
         batch = self._batches[index]
-        if WARM_UP <= index < self._length - 1:
-            self._tokens += int((batch[1] != 0).sum())
+        self._usage.count(index, int((batch[1] != 0).sum()))
         return batch
 
     def result(self):
         """What the measured updates used: a dictionary."""
-        return _result(*self._marks.values(), self._tokens)
-
-
-def _result(before, after, tokens):
-    used = {name: after[name] - before[name] for name in after}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # GiB
-    return {**used, "tokens": tokens, "peak": peak}
-
-
-def _usage():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return {
-        "user": used.ru_utime, "system": used.ru_stime, "wall": time.perf_counter(),
-        "faults": used.ru_minflt,
-    }  # fmt: skip
+        return self._usage.result()
 
 
 def read_data(task):
@@ -189,7 +204,7 @@ def train_torch(task):
     """`torch.nn.Transformer` with a DataLoader over the same batches, without their empty rows."""
     import numpy as np
     import torch
-    from torch_model import TorchModel
+    from torch_model import TorchModel, to_tensors, update
 
     from keras_transformer.runs.config import RunConfig
 
@@ -211,11 +226,6 @@ def train_torch(task):
         def __getitem__(self, index):
             return self.items[index]
 
-    def to_tensors(batch):
-        (source, inputs), target = batch
-        rows = source.any(axis=1)
-        return [torch.from_numpy(x[rows].astype("int64")) for x in (source, inputs, target)]
-
     batches = Batches()
     meter = Meter(batches, task["updates"])
     loader = torch.utils.data.DataLoader(meter, batch_size=None, collate_fn=to_tensors)
@@ -224,12 +234,8 @@ def train_torch(task):
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
     loss = torch.nn.CrossEntropyLoss(ignore_index=0, label_smoothing=config.label_smoothing)
     bfloat16 = config.dtype == "mixed_bfloat16"
-    for source, inputs, target in loader:
-        optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-            logits = model(source, inputs)
-        loss(logits.float().flatten(0, 1), target.flatten()).backward()
-        optimizer.step()
+    for tensors in loader:
+        update(model, optimizer, loss, tensors, bfloat16)
     return meter.result()
 
 
@@ -238,16 +244,13 @@ def train_joeynmt(task):
     from joeynmt.__main__ import main as joeynmt
     from joeynmt.batch import Batch
 
-    updates = task["updates"]
-    counted, tokens, marks = [0], [0], []
+    usage, indices = Usage(task["updates"]), itertools.count()
     normalize = Batch.normalize  # is called once for each batch
 
     def noted(batch, *arguments, **keywords):
-        if counted[0] in (WARM_UP, WARM_UP + updates):
-            marks.append(_usage())
-        if WARM_UP <= counted[0] < WARM_UP + updates:
-            tokens[0] += int(batch.ntokens)
-        counted[0] += 1
+        index = next(indices)
+        usage.begin(index)
+        usage.count(index, int(batch.ntokens))
         return normalize(batch, *arguments, **keywords)
 
     Batch.normalize = noted
@@ -255,7 +258,7 @@ def train_joeynmt(task):
     path.write_text(json.dumps(_joeynmt_config(task)))  # JSON is YAML as well
     sys.argv = ["joeynmt", "train", str(path), "--skip-test"]
     joeynmt()
-    return _result(*marks, tokens[0])
+    return usage.result()
 
 
 def _joeynmt_config(task):

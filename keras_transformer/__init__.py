@@ -97,8 +97,8 @@ __all__ = [
     "write_pairs",
 ]
 
-DISTRIBUTION = "keras3-transformer"  # of this package
-BACKENDS = ("tensorflow", "jax", "torch")
+_DISTRIBUTION = "keras3-transformer"  # of this package
+_BACKENDS = ("tensorflow", "jax", "torch")
 
 
 def _check_installation():
@@ -110,11 +110,11 @@ def _check_installation():
     else:
         raise ImportError(
             f"keras-transformer {other} has the same import name, and their files would be mixed: "
-            f"pip uninstall keras-transformer {DISTRIBUTION}, then pip install {DISTRIBUTION}"
+            f"pip uninstall keras-transformer {_DISTRIBUTION}, then pip install {_DISTRIBUTION}"
         )
-    if not any(map(importlib.util.find_spec, BACKENDS)):
+    if not any(map(importlib.util.find_spec, _BACKENDS)):
         raise ImportError(
-            f"Keras needs a backend: pip install '{DISTRIBUTION}[tensorflow]', or [jax] and set "
+            f"Keras needs a backend: pip install '{_DISTRIBUTION}[tensorflow]', or [jax] and set "
             "KERAS_BACKEND=jax"
         )
 
@@ -133,11 +133,11 @@ else:
         try:
             from keras_transformer import _public
         except ModuleNotFoundError as error:
-            if error.name not in BACKENDS:
+            if error.name not in _BACKENDS:
                 raise
             raise ImportError(
                 f"Keras is set to the backend {error.name}, which is not installed: set "
-                f"KERAS_BACKEND to one that is, or pip install '{DISTRIBUTION}[{error.name}]'"
+                f"KERAS_BACKEND to one that is, or pip install '{_DISTRIBUTION}[{error.name}]'"
             ) from error
         globals().update({public: getattr(_public, public) for public in __all__})
         return globals()[name]

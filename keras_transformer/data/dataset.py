@@ -183,11 +183,10 @@ class PrepareDataset:
         sources = [source for source, _ in train]
         targets = [target for _, target in train]
         source_tokenizer, target_tokenizer = self._tokenizers(sources, targets, sources + targets)
+        validation = _as_pairs(validation_groups) if validation is None else _stripped(validation)
         return PreparedDataset(
             train=train,
-            validation=_as_pairs(validation_groups)
-            if validation is None
-            else _stripped(validation),
+            validation=validation,
             test=test_groups if test is None else _with_references(test),
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,

@@ -220,10 +220,9 @@ class Translate:
             if return_attention or replace_unknown:
                 result["attention"] = self._attend(result)
             for i, request in enumerate(batch):
-                hypotheses = self._read(i, request, result, replace_unknown)
-                if not return_attention:
-                    hypotheses = [x._replace(attention=None) for x in hypotheses]
-                found[request.index] = hypotheses
+                found[request.index] = self._read(
+                    i, request, result, return_attention, replace_unknown
+                )
         return found
 
     def _requests(self, first, sentences, prefixes, options):
@@ -297,7 +296,7 @@ class Translate:
             self._searches[key] = backend_module().compile_inference(search, self.jit_compile)
         return self._searches[key]
 
-    def _read(self, i, request, result, replace_unknown):
+    def _read(self, i, request, result, return_attention, replace_unknown):
         """The hypotheses of sentence i of a batch."""
         hypotheses = []
         for k, score in enumerate(result["scores"][i]):
@@ -315,7 +314,7 @@ class Translate:
                     float(score),
                     self.target_tokenizer.tokens(ids),
                     self.source_tokenizer.tokens(request.ids),
-                    attention,
+                    attention if return_attention else None,
                 )
             )
         return hypotheses

@@ -7,7 +7,6 @@ of each, as ids or as words: `STEPS` of them and no end. Import this after `timi
 import statistics
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 import ctranslate2
 import keras
@@ -18,7 +17,7 @@ from hub_model import HubModel
 from keras import ops
 from torch_model import TorchModel
 
-from keras_transformer import TransformerModel, Translate, WordTokenizer
+from keras_transformer import BlockSettings, TransformerModel, Translate, WordTokenizer
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.export.ctranslate2 import export_ctranslate2
@@ -29,16 +28,10 @@ from keras_transformer.inference.rules import GO_ON
 WORDS, SOURCE_LENGTH, STEPS = 8000, 12, 10
 
 
-class Size(NamedTuple):
-    """The size of a model: n encoder layers and n decoder layers."""
-
-    d_model: int
-    n: int
-    h: int
-    d_ff: int
-
-
-SIZES = {"small": Size(256, 3, 4, 512), "large": Size(512, 6, 8, 2048)}
+SIZES = {
+    "small": BlockSettings(h=4, d_model=256, d_ff=512, n=3, norm_first=True),
+    "large": BlockSettings(h=8, d_model=512, d_ff=2048, n=6, norm_first=True),
+}
 
 
 def make_tokenizer():
@@ -56,11 +49,7 @@ def make_source(batch, length=SOURCE_LENGTH):
 def make_model(size, kind=TransformerModel):
     """Our model, untrained: pre-norm, tied output, float32."""
     keras.utils.set_random_seed(0)
-    head = size.d_model // size.h
-    model = kind(
-        WORDS, WORDS, SOURCE_LENGTH, STEPS, size.h, head, head, size.d_model, size.d_ff, size.n,
-        rate=0.1, norm_first=True, tie_output=True, dtype="float32",
-    )  # fmt: skip
+    model = kind(WORDS, WORDS, settings=size, tie_output=True, dtype="float32")
     model.build(((None, None), (None, None)))
     # Untrained it would repeat one word, and no comparison of words could find a mistake.
     for kernel in (w for w in model.decoder.weights if w.name == "kernel"):

@@ -5,6 +5,7 @@ python benchmarks/faults.py english-german-both.pkl --fault "our own" "one norm 
 """
 
 import argparse
+import dataclasses
 import math
 import tempfile
 
@@ -78,11 +79,12 @@ class UndividedScale(Ours):
     def make_model(self, config, dataset, dtype):
         sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
         d_k = config.d_model // config.h  # which is divided once more
+        settings = dataclasses.replace(
+            config.block_settings(), d_k=d_k // config.h, d_v=d_k // config.h
+        )
         model = kt.TransformerModel(
-            *sizes, 64, 64, config.h, d_k // config.h, d_k // config.h, config.d_model,
-            config.d_ff, config.n, config.rate, norm_first=config.norm_first,
-            tie_output=config.tie_output, dtype=dtype,
-        )  # fmt: skip
+            *sizes, settings=settings, tie_output=config.tie_output, dtype=dtype
+        )
         for layer in (*model.encoder.layers, *model.decoder.layers):
             for part in (layer.self_attention, getattr(layer, "cross_attention", None)):
                 if part is not None:

@@ -20,6 +20,7 @@ __all__ = [
     "AugmentedImages",
     "BahdanauDecoder",
     "Bert",
+    "BlockSettings",
     "Classify",
     "Decoder",
     "DecoderLayer",

@@ -75,6 +75,7 @@ from keras_transformer.plotting import (
 )
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.folder import RunFolder
+from keras_transformer.settings import BlockSettings
 from keras_transformer.training.fitting import as_dataset
 from keras_transformer.training.run import evaluate_run, train_run
 from keras_transformer.training.trainer import Trainer

@@ -313,7 +313,7 @@ def check_dtypes(make, inputs, policies=HALF_POLICIES):
             is not finite or does not have the variable dtype.
 
     Example:
-        check_dtypes(lambda dtype: EncoderLayer(**sizes, dtype=dtype), x)
+        check_dtypes(lambda dtype: EncoderLayer(settings=settings, dtype=dtype), x)
     """
     for name in policies:
         policy = keras.DTypePolicy(name)

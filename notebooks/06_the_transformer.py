@@ -14,12 +14,14 @@
 
 # %%
 import inspect
+from dataclasses import replace
 
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
 
 from keras_transformer import (
+    BlockSettings,
     DecoderLayer,
     Encoder,
     EncoderLayer,
@@ -83,9 +85,9 @@ assert layer.count_params() == 2_366_336
 # %%
 print(inspect.getsource(TransformerModel.call).split('"""')[2])
 
-small = {"h": 4, "d_k": 16, "d_v": 16, "d_model": 64, "d_ff_inner": 128, "n": 2, "rate": 0.1}
+small = BlockSettings(h=4, d_model=64, d_ff=128, n=2, rate=0.1)
 words = 1000
-model = TransformerModel(words, words, 10, 10, **small)
+model = TransformerModel(words, words, settings=small)
 
 random = np.random.default_rng(0)
 source = random.integers(4, words, size=(2, 7))
@@ -155,22 +157,21 @@ assert np.allclose(model((padded, target)), logits, atol=1e-5)
 # small model with many words the embeddings weigh most; in a deep one, the layers.
 
 # %%
-changes_of_size = {
-    "small": {},
-    "wide": {"d_model": 256, "d_ff_inner": 512, "d_k": 64, "d_v": 64},
-    "deep": {"n": 12},
-    "tied output": {"tie_output": True},
+variants = {
+    "small": TransformerModel(words, words, settings=small),
+    "wide": TransformerModel(words, words, settings=BlockSettings(h=4, d_model=256, d_ff=512, n=2)),
+    "deep": TransformerModel(words, words, settings=replace(small, n=12)),
+    "tied output": TransformerModel(words, words, settings=small, tie_output=True),
 }
 figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
-left = np.zeros(len(changes_of_size))
-models = []
-for changes in changes_of_size.values():
-    models.append(TransformerModel(words, words, 10, 10, **{**small, **changes}))
-    models[-1].build(((None, None), (None, None)))
+left = np.zeros(len(variants))
+models = variants.values()
+for each in models:
+    each.build(((None, None), (None, None)))
 for part, hatch in zip(parts, ("", "//", "..", "xx", "--"), strict=True):
     counts = [getattr(each, part).count_params() if hasattr(each, part) else 0 for each in models]
     shares = np.array(counts) / [each.count_params() for each in models]
-    axes.barh(list(changes_of_size), shares, left=left, label=part, hatch=hatch, edgecolor="white")
+    axes.barh(list(variants), shares, left=left, label=part, hatch=hatch, edgecolor="white")
     left += shares
 axes.invert_yaxis()
 axes.set(xlabel="share of the parameters", xlim=(0, 1))
@@ -218,7 +219,7 @@ assert np.abs(np.array(model.encode(another)) - encoded)[:, 0].max() > 1e-4  # t
 # %%
 stacks = {}
 for norm_first in (False, True):
-    stacks[norm_first] = Encoder(4, 16, 16, 64, 128, n=3, rate=0.0, norm_first=norm_first)
+    stacks[norm_first] = Encoder(settings=replace(small, norm_first=norm_first))
     stacks[norm_first].build((None, None, 64))
 assert stacks[True].count_params() - stacks[False].count_params() == 64 + 64
 

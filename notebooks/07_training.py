@@ -23,6 +23,7 @@ from IPython.display import Image
 from keras import ops
 
 from keras_transformer import (
+    BlockSettings,
     MaskedCrossEntropy,
     PrepareDataset,
     RunConfig,
@@ -88,9 +89,9 @@ print(f"{by_hand:.4f} nats per word")
 # the number to expect at the start.
 
 # %%
-sizes = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 256, "n": 2, "rate": 0.1}
+settings = BlockSettings(h=4, d_model=128, d_ff=256, n=2, rate=0.1, norm_first=True)
 vocabularies = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-model = TransformerModel(*vocabularies, 32, 32, **sizes, norm_first=True)
+model = TransformerModel(*vocabularies, settings=settings)
 first = float(loss(target, model((source, decoder_input))))
 print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]):.2f}")
 

@@ -25,7 +25,7 @@ from IPython.display import Image, display
 from keras import ops
 from sklearn.datasets import load_digits
 
-from keras_transformer import AugmentedImages, VisionTransformer, record_attention
+from keras_transformer import AugmentedImages, BlockSettings, VisionTransformer, record_attention
 from keras_transformer.plotting import plot_patch_filters, plot_position_similarity
 
 keras.utils.set_random_seed(0)
@@ -55,8 +55,8 @@ plt.show()
 # Cutting and projecting is a convolution whose steps are as long as its filters. Both ways:
 
 # %%
-sizes = {"h": 4, "d_k": 12, "d_v": 12, "d_model": 48, "d_ff_inner": 96, "n": 3, "rate": 0.0}
-model = VisionTransformer(8, patch, num_classes=10, **sizes, d_head=48)
+settings = BlockSettings(h=4, d_model=48, d_ff=96, n=3, rate=0.0)
+model = VisionTransformer(8, patch, num_classes=10, settings=settings, d_head=48)
 model.build((None, 8, 8, 1))
 
 blocks = images[:5].reshape(5, 4, patch, 4, patch).transpose(0, 1, 3, 2, 4)  # a grid of patches
@@ -185,7 +185,7 @@ print(f"{right(tuned, large):.1%} of the test digits are right after four epochs
 # to $785^2$: almost sixteenfold.
 
 # %%
-photograph = VisionTransformer(224, 16, 1000, **sizes)
+photograph = VisionTransformer(224, 16, 1000, settings)
 assert photograph.embedding.grid == (14, 14)
 assert np.isclose((4 * 196 + 1) ** 2 / (196 + 1) ** 2, 15.9, atol=0.1)
 

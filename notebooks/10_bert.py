@@ -22,6 +22,7 @@ from keras import ops
 from keras_transformer import (
     AnsweringBert,
     Bert,
+    BlockSettings,
     FindAnswer,
     MaskedCrossEntropy,
     PretrainingBert,
@@ -96,8 +97,8 @@ plt.show()
 # %%
 epochs = 7
 
-sizes = {"h": 4, "d_k": 16, "d_v": 16, "d_model": 64, "d_ff_inner": 128, "n": 2, "rate": 0.0}
-body = Bert(tokenizer.vocab_size, seq_length=32, **sizes, norm_first=True)
+settings = BlockSettings(h=4, d_model=64, d_ff=128, n=2, rate=0.0, norm_first=True)
+body = Bert(tokenizer.vocab_size, seq_length=32, settings=settings)
 model = PretrainingBert(body)
 updates = epochs * len(batches)
 

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from keras_transformer import (
+    BlockSettings,
     Generate,
     LSTMLanguageModel,
     MaskedCrossEntropy,
@@ -62,10 +63,10 @@ print("predicts", *tokenizer.tokens(targets[0]))
 
 # %%
 words = tokenizer.vocab_size
-sizes = {"h": 4, "d_k": 24, "d_v": 24, "d_model": 96, "d_ff_inner": 192, "n": 2, "rate": 0.2}
+settings = BlockSettings(h=4, d_model=96, d_ff=192, n=2, rate=0.2)
 models = {
     "LSTM": LSTMLanguageModel(words, d_model=96, units=128, n=2, rate=0.2),
-    "transformer": TransformerLanguageModel(words, 32, **sizes),
+    "transformer": TransformerLanguageModel(words, settings=settings),
 }
 
 # %% [markdown]

@@ -6,6 +6,7 @@ from layer_contract import causal, normal, numpy, padding
 
 from keras_transformer.layers import DecoderLayer, EncoderLayer
 from keras_transformer.models import TransformerModel
+from keras_transformer.settings import BlockSettings
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -15,12 +16,11 @@ pytestmark = [
 ]
 
 D, HEADS, D_FF = 12, 3, 20
-SIZES = {"h": HEADS, "d_k": D // HEADS, "d_v": D // HEADS, "d_model": D, "rate": 0.0}
 X, Z = normal(2, 5, D), normal(2, 7, D, seed=1)
 
 
 def test_encoder_layer(norm_first, activation):
-    ours = EncoderLayer(d_ff=D_FF, **variant(norm_first, activation))
+    ours = EncoderLayer(settings=settings(norm_first, activation))
     theirs = torch_layer(torch.nn.TransformerEncoderLayer, norm_first, activation)
     ours.build(X.shape)
     copy_encoder_layer(theirs, ours)
@@ -31,7 +31,7 @@ def test_encoder_layer(norm_first, activation):
 
 
 def test_decoder_layer(norm_first, activation):
-    ours = DecoderLayer(d_ff=D_FF, **variant(norm_first, activation))
+    ours = DecoderLayer(settings=settings(norm_first, activation))
     theirs = torch_layer(torch.nn.TransformerDecoderLayer, norm_first, activation)
     ours.build(X.shape, Z.shape)
     copy_decoder_layer(theirs, ours)
@@ -46,8 +46,7 @@ def test_model(norm_first, activation):
     """The whole of it, from ids to logits, with masks that PyTorch is given by hand."""
     source = np.array([[4, 5, 6, 7, 8, 9], [10, 9, 4, 3, 0, 0]])
     target = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]])
-    sizes = {"enc_vocab_size": 11, "dec_vocab_size": 13, "enc_seq_length": 6, "dec_seq_length": 5}
-    ours = TransformerModel(**sizes, d_ff_inner=D_FF, n=2, **variant(norm_first, activation))
+    ours = TransformerModel(11, 13, settings=settings(norm_first, activation))
     theirs = torch_transformer(norm_first, activation)
     ours((source, target))
     copy_transformer(theirs, ours)
@@ -63,8 +62,9 @@ def test_model(norm_first, activation):
     assert_same(ours((source, target)), y @ tensor(kernel) + tensor(bias))
 
 
-def variant(norm_first, activation):
-    return {**SIZES, "norm_first": norm_first, "activation": activation}
+def settings(norm_first, activation):
+    options = {"norm_first": norm_first, "activation": activation}
+    return BlockSettings(h=HEADS, d_model=D, d_ff=D_FF, n=2, rate=0.0, **options)
 
 
 def torch_layer(layer_class, norm_first, activation):

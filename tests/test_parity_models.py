@@ -14,6 +14,7 @@ from keras_transformer.models import (
     VisionTransformer,
 )
 from keras_transformer.pretrained.checkpoint import Checkpoint
+from keras_transformer.settings import BlockSettings
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -161,7 +162,7 @@ def test_vision_transformer(tmp_path):
         torch.nn.init.normal_(parameter, std=0.3)
     theirs.save_pretrained(tmp_path)
     images = normal(2, 8, 8, 3)
-    ours = VisionTransformer(8, 2, 5, h=3, d_k=4, d_v=4, d_model=12, d_ff_inner=20, n=2, rate=0.0)
+    ours = VisionTransformer(8, 2, 5, BlockSettings(h=3, d_model=12, d_ff=20, n=2, rate=0.0))
     ours.build(images.shape)
     copy_vit(tmp_path, ours)
     pixels = torch.from_numpy(images.transpose(0, 3, 1, 2).copy())

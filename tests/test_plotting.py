@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from quick import some_of
 
-from keras_transformer import WarmupSchedule, causal_mask, padding_mask, sinusoidal_encoding
+from keras_transformer import (
+    BlockSettings,
+    WarmupSchedule,
+    causal_mask,
+    padding_mask,
+    sinusoidal_encoding,
+)
 from keras_transformer.inference.translate import Hypothesis
 from keras_transformer.models import VisionTransformer
 from keras_transformer.plotting import (
@@ -191,8 +197,8 @@ def test_refuses_to_draw_attention_that_was_not_asked_for(tmp_path):
 
 
 def make_vit(image_size=8, patch_size=2, channels=1, d_model=20):
-    sizes = {"h": 2, "d_k": 3, "d_v": 3, "d_model": d_model, "d_ff_inner": 8, "n": 1, "rate": 0.0}
-    model = VisionTransformer(image_size, patch_size, 3, **sizes)
+    settings = BlockSettings(h=2, d_model=d_model, d_ff=8, rate=0.0)
+    model = VisionTransformer(image_size, patch_size, 3, settings)
     model.build((None, *model.embedding.image_size, channels))
     return model
 

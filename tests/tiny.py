@@ -5,7 +5,14 @@ import itertools
 
 import keras
 
-from keras_transformer import Adam, PrepareDataset, Trainer, TransformerModel, WarmupSchedule
+from keras_transformer import (
+    Adam,
+    BlockSettings,
+    PrepareDataset,
+    Trainer,
+    TransformerModel,
+    WarmupSchedule,
+)
 from keras_transformer.objectives.metrics import loss_and_totals
 
 WORDS = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf"}
@@ -23,14 +30,11 @@ def make_dataset():
 
 def make_model(dataset, rate=0.0, model_class=TransformerModel):
     keras.utils.set_random_seed(7)
-    sizes = {"h": 2, "d_k": 16, "d_v": 16, "d_model": 32, "d_ff_inner": 64, "n": 1, "rate": rate}
+    settings = BlockSettings(h=2, d_model=32, d_ff=64, rate=rate, norm_first=True)
     model = model_class(
         dataset.source_tokenizer.vocab_size,
         dataset.target_tokenizer.vocab_size,
-        8,
-        8,
-        **sizes,
-        norm_first=True,
+        settings=settings,
         tie_output=True,
     )
     model.build(((None, None), (None, None)))

@@ -53,8 +53,13 @@ class _Translators:
     still = ()
 
     @classmethod
+    def arguments(cls, **kwargs):
+        """Those of the model with other sizes or options."""
+        return {**cls.sizes, **kwargs}
+
+    @classmethod
     def make(cls, **kwargs):
-        model = cls.model_class(**{**cls.sizes, **kwargs})
+        model = cls.model_class(**cls.arguments(**kwargs))
         model.build(((None, None), (None, None)))
         return model
 
@@ -86,7 +91,7 @@ class TranslatorContract(_Translators):
         np.testing.assert_allclose(numpy(decoded), numpy(logits), atol=1e-5)
 
     def test_built_is_as_good_as_called(self, variant, model):
-        called = self.model_class(**{**self.sizes, **variant})
+        called = self.model_class(**self.arguments(**variant))
         called((SOURCE, TARGET_INPUT))
         shapes = [[(w.path, tuple(w.shape)) for w in x.weights] for x in (model, called)]
         assert [shape for _, shape in shapes[0]] == [shape for _, shape in shapes[1]]

@@ -8,6 +8,11 @@ def check_sizes(**sizes):
             raise ValueError(f"`{name}` must be a positive int. Received: {name}={size!r}")
 
 
+def check_optional_sizes(**sizes):
+    """Likewise, where None is allowed."""
+    check_sizes(**{name: size for name, size in sizes.items() if size is not None})
+
+
 def check_rate(**rates):
     """Raises a ValueError that names the first rate that is not in [0, 1)."""
     for name, rate in rates.items():
@@ -32,6 +37,16 @@ def check_even(**sizes):
                 f"`{name}` must be even: the positions' sines and cosines come in pairs. "
                 f"Received: {name}={size!r}"
             )
+
+
+def check_length(length, **limit):
+    """Raises a ValueError if a sequence is longer than the one limit; None for unknown or none."""
+    [(name, most)] = limit.items()
+    if None not in (length, most) and length > most:
+        raise ValueError(
+            f"The sequence is longer than `{name}`: shorten it or raise `{name}`. "
+            f"Received: a length of {length}, {name}={most}"
+        )
 
 
 def check_choice(choices, **arguments):

@@ -80,17 +80,9 @@ def _make_model(arguments, vocab_size, steps):
     """Builds and compiles the model for a number of training steps."""
     import keras
 
-    body = kt.Bert(
-        vocab_size,
-        arguments.seq_length,
-        h=HEADS,
-        d_k=arguments.d_model // HEADS,
-        d_v=arguments.d_model // HEADS,
-        d_model=arguments.d_model,
-        d_ff_inner=4 * arguments.d_model,
-        n=2,
-        rate=0.1,
-    )
+    d_model = arguments.d_model
+    settings = kt.BlockSettings(h=HEADS, d_model=d_model, d_ff=4 * d_model, n=2, rate=0.1)
+    body = kt.Bert(vocab_size, arguments.seq_length, settings)
     model = kt.PretrainingBert(body)
     losses = {
         "words": kt.MaskedCrossEntropy(),

@@ -6,7 +6,7 @@ from keras_transformer.data.corpus import corpus_path
 from keras_transformer.training.process import tune_process
 
 BATCH_SIZE = 32
-SIZES = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 512, "n": 2, "rate": 0.1}
+SIZES = {"h": 4, "d_model": 128, "d_ff": 512, "n": 2, "rate": 0.1}
 
 
 def add_arguments(parser):
@@ -67,7 +67,7 @@ def _questions_and_statements():
 
 def _make_bert(texts):
     tokenizer = kt.WordPieceTokenizer.train(texts)
-    return kt.Bert(tokenizer.vocab_size, 64, **SIZES), tokenizer
+    return kt.Bert(tokenizer.vocab_size, 64, kt.BlockSettings(**SIZES)), tokenizer
 
 
 def _make_model(body, num_labels, arguments, num_texts):

@@ -9,7 +9,7 @@ from keras_transformer.data.corpus import corpus_path
 from keras_transformer.training.process import tune_process
 
 BATCH_SIZE = 64
-SIZES = {"h": 4, "d_k": 32, "d_v": 32, "d_model": 128, "d_ff_inner": 256, "n": 2, "rate": 0.3}
+SIZES = {"h": 4, "d_model": 128, "d_ff": 256, "n": 2, "rate": 0.3}
 MODELS = ("lstm", "transformer")
 
 
@@ -90,7 +90,7 @@ def _make_model(name, vocab_size, steps):
     if name == "lstm":
         model = kt.LSTMLanguageModel(vocab_size, d_model=100, units=150, n=2, rate=0.3)
     else:
-        model = kt.TransformerLanguageModel(vocab_size, 64, **SIZES)
+        model = kt.TransformerLanguageModel(vocab_size, 64, kt.BlockSettings(**SIZES))
     schedule = keras.optimizers.schedules.CosineDecay(3e-3, steps)
     optimizer = keras.optimizers.Adam(schedule, global_clipnorm=1.0)
     model.compile(optimizer, kt.MaskedCrossEntropy(), metrics=[kt.Perplexity()])

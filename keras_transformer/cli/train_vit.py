@@ -6,7 +6,7 @@ import keras_transformer as kt
 from keras_transformer.cli.arguments import add_epochs, add_output_run, add_seed
 from keras_transformer.training.process import tune_process
 
-SIZES = {"h": 4, "d_k": 12, "d_v": 12, "d_model": 48, "d_ff_inner": 96, "n": 3, "rate": 0.0}
+SIZES = {"h": 4, "d_model": 48, "d_ff": 96, "n": 3, "rate": 0.0}
 
 
 def add_arguments(parser):
@@ -25,7 +25,7 @@ def run(arguments):
 
     keras.utils.set_random_seed(arguments.seed)
     images, labels = _read_digits()
-    model = kt.VisionTransformer(8, 2, 10, **SIZES, d_head=48)
+    model = kt.VisionTransformer(8, 2, 10, kt.BlockSettings(**SIZES), d_head=48)
     _fit(model, images, labels, arguments.epochs, 3e-3, arguments.seed)
     arguments.run.mkdir(parents=True, exist_ok=True)
     model.save(arguments.run / "vit.keras")

@@ -13,7 +13,6 @@ from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.sentences import check_length, check_texts
 from keras_transformer.layers import sinusoidal_encoding
-from keras_transformer.layers.layer_normalization import EPSILON
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
@@ -162,27 +161,29 @@ def _check_tokenizers(*both):
 def _check_model(model):
     if not isinstance(model, TransformerModel) or not model.built:
         raise ValueError(f"Only a built `TransformerModel` can be exported. Received: {model!r}")
-    if model.d_k != model.d_v or model.h * model.d_k != model.d_model:
+    settings = model.settings
+    if settings.d_k != settings.d_v or settings.h * settings.d_k != settings.d_model:
         raise ValueError(
             "CTranslate2 cannot express heads of other sizes than d_k = d_v = d_model / h. "
-            f"Received: {model.d_k=}, {model.d_v=}, {model.d_model=}, {model.h=}"
+            f"Received: d_k={settings.d_k}, d_v={settings.d_v}, d_model={settings.d_model}, "
+            f"h={settings.h}"
         )
-    if keras.activations.get(model.activation) not in _ACTIVATIONS:
+    if keras.activations.get(settings.activation) not in _ACTIVATIONS:
         raise ValueError(
             "CTranslate2 cannot express activations other than Keras's "
-            f"{[x.__name__ for x in _ACTIVATIONS]}. Received: {model.activation!r}"
+            f"{[x.__name__ for x in _ACTIVATIONS]}. Received: {settings.activation!r}"
         )
 
 
 def _make_spec(model):
-    specs = _import_ctranslate2().specs
-    activation = specs.Activation[_ACTIVATIONS[keras.activations.get(model.activation)]]
-    kind = {"pre_norm": model.norm_first, "activation": activation}
-    spec = specs.TransformerSpec.from_config(model.n, model.h, **kind)
+    specs, settings = _import_ctranslate2().specs, model.settings
+    activation = specs.Activation[_ACTIVATIONS[keras.activations.get(settings.activation)]]
+    kind = {"pre_norm": settings.norm_first, "activation": activation}
+    spec = specs.TransformerSpec.from_config(settings.n, settings.h, **kind)
     _, spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = SPECIAL_TOKENS
     spec.config.decoder_start_token = SPECIAL_TOKENS[START_ID]
     spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = EPSILON
+    spec.config.layer_norm_epsilon = settings.epsilon
     _fill_embedding(spec.encoder, spec.encoder.embeddings[0], model.source_embedding)
     _fill_embedding(spec.decoder, spec.decoder.embeddings, model.target_embedding)
     for layer_spec, layer in zip(spec.encoder.layer, model.encoder.layers, strict=True):
@@ -192,7 +193,7 @@ def _make_spec(model):
         _fill_attention(layer_spec.self_attention, layer.self_attention, layer.add_norm_1)
         _fill_attention(layer_spec.attention, layer.cross_attention, layer.add_norm_2)
         _fill_feed_forward(layer_spec.ffn, layer.feed_forward, layer.add_norm_3)
-    if model.norm_first:
+    if settings.norm_first:
         _fill_norm(spec.encoder.layer_norm, model.encoder.final_norm)
         _fill_norm(spec.decoder.layer_norm, model.decoder.final_norm)
     _fill_projection(spec.decoder.projection, model)

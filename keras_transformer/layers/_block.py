@@ -1,108 +1,133 @@
-"""What encoder and decoder have in common: the sizes of their layers."""
+"""What layers, stacks and models that hold `BlockSettings` have in common."""
+
+import dataclasses
+import warnings
+from types import MappingProxyType
 
 import keras
 
-from keras_transformer._utils.checks import check_positive, check_rate, check_sizes
-from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.dropout import Dropout
-from keras_transformer.layers.feed_forward import FeedForward
-from keras_transformer.layers.layer_normalization import EPSILON, LayerNormalization
-from keras_transformer.layers.multi_head_attention import MultiHeadAttention
+from keras_transformer.layers.layer_normalization import LayerNormalization
+from keras_transformer.settings import EPSILON, NAMES, BlockSettings, renamed
 
 
-class TransformerBlock(keras.layers.Layer):
-    """Keeps the sizes of a layer of the transformer, or of a stack of them."""
+class WithSettings:
+    """Holds `BlockSettings`, and keeps them in the configuration, field by field.
+
+    Attributes:
+        default_settings: what settings that are None mean here.
+    """
+
+    default_settings = MappingProxyType(
+        {"activation": "relu", "norm_first": False, "epsilon": EPSILON}
+    )
+
+    def __init__(self, settings=None, course=None, **kwargs):
+        """Takes the settings, or else the arguments of the course.
+
+        Args:
+            settings: `BlockSettings`, or None.
+            course: dictionary of the settings that the constructor takes one by one, as in the
+                course, which are None if they are not given.
+            **kwargs: arguments of the layer; among them, as in version 0.1.0, single settings.
+        """
+        old = {name: kwargs.pop(name) for name in (*NAMES, "d_ff_inner") if name in kwargs}
+        super().__init__(**kwargs)
+        self.settings = self._settings(settings, course or {}, renamed(old))
+
+    def _settings(self, settings, course, old):
+        kind = type(self).__name__
+        missing = [name for name, value in course.items() if value is None]
+        given = renamed({name: x for name, x in course.items() if x is not None})
+        if old:
+            warnings.warn(
+                f"Of {kind}, {', '.join(old)} are deprecated as arguments of their own: pass "
+                "settings=BlockSettings(...).",
+                FutureWarning,
+                stacklevel=4,
+            )
+        if settings is None:
+            if missing or not given | old:
+                lacks = ", ".join(missing) or "its sizes"
+                raise TypeError(
+                    f"{kind} lacks {lacks}: give them all, or else settings=BlockSettings(...)."
+                )
+            settings = BlockSettings(**given, **old)
+        elif given or old:
+            raise ValueError(
+                f"{kind} takes `settings` or single sizes, not both. Received: {given | old}"
+            )
+        elif not isinstance(settings, BlockSettings):
+            raise ValueError(f"`settings` must be BlockSettings. Received: {settings!r}")
+        return settings.with_defaults(**self.default_settings)
+
+    def get_config(self):
+        return {**super().get_config(), **dataclasses.asdict(self.settings)}
+
+    @classmethod
+    def from_config(cls, config):
+        config = renamed(config)
+        settings = {name: config.pop(name) for name in NAMES if name in config}
+        return super().from_config({**config, "settings": BlockSettings(**settings)})
+
+
+class TransformerBlock(WithSettings, keras.layers.Layer):
+    """A layer of the transformer."""
 
     def __init__(
         self,
-        h,
-        d_k,
-        d_v,
-        d_model,
-        d_ff,
-        rate,
-        activation="relu",
-        norm_first=False,
-        epsilon=EPSILON,
-        attention_rate=0.0,
-        activation_rate=0.0,
+        h=None,
+        d_k=None,
+        d_v=None,
+        d_model=None,
+        d_ff=None,
+        rate=None,
+        *,
+        settings=None,
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model, d_ff=d_ff)
-        check_rate(rate=rate, attention_rate=attention_rate, activation_rate=activation_rate)
-        check_positive(epsilon=epsilon)
-        self.h = h
-        self.d_k = d_k
-        self.d_v = d_v
-        self.d_model = d_model
-        self.d_ff = d_ff
-        self.rate = rate
-        self.activation = activation
-        self.norm_first = norm_first
-        self.epsilon = epsilon
-        self.attention_rate = attention_rate
-        self.activation_rate = activation_rate
+        course = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff": d_ff, "rate": rate}
+        super().__init__(settings, course, **kwargs)
         self._make_parts()
 
-    def _make_parts(self):
-        """Makes the sub-layers of a layer; a stack makes its layers when it knows their number."""
-
-    def _attention(self, name):
-        sizes = (self.h, self.d_k, self.d_v, self.d_model, self.attention_rate)
-        return MultiHeadAttention(*sizes, dtype=self.dtype_policy, name=name)
-
-    def _feed_forward(self, name):
-        sizes = (self.d_ff, self.d_model, self.activation, self.activation_rate)
-        return FeedForward(*sizes, dtype=self.dtype_policy, name=name)
-
-    def _add_norm(self, name):
-        options = (self.rate, self.norm_first, self.epsilon)
-        return AddNormalization(*options, dtype=self.dtype_policy, name=name)
-
-    def block_config(self):
-        """The constructor's arguments."""
-        return {
-            "h": self.h,
-            "d_k": self.d_k,
-            "d_v": self.d_v,
-            "d_model": self.d_model,
-            "d_ff": self.d_ff,
-            "rate": self.rate,
-            "activation": self.activation,
-            "norm_first": self.norm_first,
-            "epsilon": self.epsilon,
-            "attention_rate": self.attention_rate,
-            "activation_rate": self.activation_rate,
-        }
-
-    def get_config(self):
-        return {**super().get_config(), **self.block_config()}
+    def _part(self, part_class, name):
+        """A sub-layer that takes from the settings what it needs."""
+        return part_class.from_settings(self.settings, dtype=self.dtype_policy, name=name)
 
 
-class TransformerStack(TransformerBlock):
-    """Dropout, n layers of one class, and a final norm if the layers normalise first."""
+class TransformerStack(WithSettings, keras.layers.Layer):
+    """Dropout, n layers of one class, and a final norm if the layers are pre-norm.
 
-    layer_class = None  # named by the subclass
+    Attributes:
+        layer_class: of the layers; named by the subclass.
+    """
 
     def __init__(
-        self, h, d_k, d_v, d_model, d_ff, n, rate, activation="relu", norm_first=False, **kwargs
+        self,
+        h=None,
+        d_k=None,
+        d_v=None,
+        d_model=None,
+        d_ff=None,
+        n=None,
+        rate=None,
+        *,
+        settings=None,
+        **kwargs,
     ):
-        super().__init__(h, d_k, d_v, d_model, d_ff, rate, activation, norm_first, **kwargs)
-        check_sizes(n=n)
-        self.n = n
-        dtype = self.dtype_policy
-        self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        names = [f"layer_{i}" for i in range(n)]
+        course = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff": d_ff}
+        super().__init__(settings, {**course, "n": n, "rate": rate}, **kwargs)
+        settings, dtype = self.settings, self.dtype_policy
+        self.dropout = Dropout(settings.rate, dtype=dtype, name="dropout")
         self.layers = [
-            self.layer_class(**self.block_config(), dtype=dtype, name=name) for name in names
+            self.layer_class(settings=settings, dtype=dtype, name=f"layer_{i}")
+            for i in range(settings.n)
         ]
-        # Layers that normalise first leave their last sum as it is: it gets a norm of its own.
-        self.final_norm = keras.layers.Identity(dtype=dtype, name="final_norm")
-        if norm_first:
-            self.final_norm = LayerNormalization(
-                epsilon=self.epsilon, dtype=dtype, name="final_norm"
-            )
+        # The last sum of pre-norm layers is not normalized: it gets a norm of its own.
+        if settings.norm_first:
+            self.final_norm = LayerNormalization(settings.epsilon, dtype=dtype, name="final_norm")
+        else:
+            self.final_norm = keras.layers.Identity(dtype=dtype, name="final_norm")
 
     def _build_parts(self, x_shape, *other_shapes):
         self.dropout.build(x_shape)
@@ -110,6 +135,3 @@ class TransformerStack(TransformerBlock):
             layer.build(x_shape, *other_shapes)
         self.final_norm.build(x_shape)
         self.built = True
-
-    def get_config(self):
-        return {**super().get_config(), "n": self.n}

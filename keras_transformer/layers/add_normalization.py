@@ -3,7 +3,8 @@
 import keras
 
 from keras_transformer.layers.dropout import Dropout
-from keras_transformer.layers.layer_normalization import EPSILON, LayerNormalization
+from keras_transformer.layers.layer_normalization import LayerNormalization
+from keras_transformer.settings import EPSILON
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -39,6 +40,11 @@ class AddNormalization(keras.layers.Layer):
         self.normalization = LayerNormalization(
             epsilon=epsilon, dtype=dtype, name=f"{self.name}_before" if norm_first else "norm"
         )
+
+    @classmethod
+    def from_settings(cls, settings, **kwargs):
+        """The part of a block with `BlockSettings`."""
+        return cls(settings.rate, settings.norm_first, settings.epsilon, **kwargs)
 
     def build(self, x_shape, sublayer_output_shape):
         self.dropout.build(sublayer_output_shape)

@@ -5,6 +5,9 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_vectors
 from keras_transformer.layers._block import TransformerBlock
+from keras_transformer.layers.add_normalization import AddNormalization
+from keras_transformer.layers.feed_forward import FeedForward
+from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -21,29 +24,26 @@ class DecoderLayer(TransformerBlock):
         d_model: size of the input and the output.
         d_ff: size of the feed-forward network's inner layer.
         rate: dropout rate of each sub-layer's output.
-        activation: activation of the feed-forward network.
-        norm_first: whether to normalise before each sub-layer instead of after it.
-        epsilon: what the norms add to the variance.
-        attention_rate: dropout rate of the attention weights.
-        activation_rate: dropout rate inside the feed-forward networks.
+        settings: `BlockSettings` with further options, instead of all of these.
 
     Raises:
-        ValueError: if a size is no positive integer, a rate not in [0, 1), `epsilon` not positive.
+        TypeError: if neither `settings` nor all of the others are given.
+        ValueError: if both are given, a size is not a positive integer or a rate is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (right).
     """
 
     def _make_parts(self):
-        self.self_attention = self._attention("self_attention")
-        self.add_norm_1 = self._add_norm("add_norm_1")
-        self.cross_attention = self._attention("cross_attention")
-        self.add_norm_2 = self._add_norm("add_norm_2")
-        self.feed_forward = self._feed_forward("feed_forward")
-        self.add_norm_3 = self._add_norm("add_norm_3")
+        self.self_attention = self._part(MultiHeadAttention, "self_attention")
+        self.add_norm_1 = self._part(AddNormalization, "add_norm_1")
+        self.cross_attention = self._part(MultiHeadAttention, "cross_attention")
+        self.add_norm_2 = self._part(AddNormalization, "add_norm_2")
+        self.feed_forward = self._part(FeedForward, "feed_forward")
+        self.add_norm_3 = self._part(AddNormalization, "add_norm_3")
 
     def build(self, x_shape, encoder_output_shape):
-        check_vectors(x_shape, self.d_model)
+        check_vectors(x_shape, self.settings.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.add_norm_1.build(x_shape, x_shape)
         self.cross_attention.build(x_shape, encoder_output_shape, encoder_output_shape)
@@ -61,8 +61,8 @@ class DecoderLayer(TransformerBlock):
         Returns:
             A `keras.Model` from two times (B, T, D) to (B, T, D).
         """
-        x = keras.Input((sequence_length, self.d_model), name="x")
-        encoder_output = keras.Input((sequence_length, self.d_model), name="encoder_output")
+        shape = (sequence_length, self.settings.d_model)
+        x, encoder_output = (keras.Input(shape, name=name) for name in ("x", "encoder_output"))
         if not self.built:
             self.build(x.shape, encoder_output.shape)
         return keras.Model([x, encoder_output], self.call(x, encoder_output), name=self.name)

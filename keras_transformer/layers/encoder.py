@@ -23,15 +23,11 @@ class Encoder(TransformerStack):
         d_ff: size of the feed-forward network's inner layer.
         n: number of layers.
         rate: dropout rate of the input and of each sub-layer's output.
-        activation: activation of the feed-forward network.
-        norm_first: whether to normalise before each sub-layer instead of after it; the last sum
-            then gets a norm of its own.
-        epsilon: what the norms add to the variance.
-        attention_rate: dropout rate of the attention weights.
-        activation_rate: dropout rate inside the feed-forward networks.
+        settings: `BlockSettings` with further options, instead of all of these.
 
     Raises:
-        ValueError: if a size is no positive integer, a rate not in [0, 1), `epsilon` not positive.
+        TypeError: if neither `settings` nor all of the others are given.
+        ValueError: if both are given, a size is not a positive integer or a rate is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (left).

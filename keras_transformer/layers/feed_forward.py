@@ -35,6 +35,12 @@ class FeedForward(keras.layers.Layer):
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         self.outer = keras.layers.Dense(d_model, dtype=dtype, name="outer")
 
+    @classmethod
+    def from_settings(cls, settings, **kwargs):
+        """The part of a block with `BlockSettings`."""
+        options = (settings.d_ff, settings.d_model, settings.activation, settings.activation_rate)
+        return cls(*options, **kwargs)
+
     def build(self, x_shape):
         self.inner.build(x_shape)
         self.dropout.build((*x_shape[:-1], self.d_ff))

@@ -4,8 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_positive
-
-EPSILON = 1e-5  # if nothing else is asked for; torch.nn.Transformer's
+from keras_transformer.settings import EPSILON
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

@@ -45,6 +45,12 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection = self._dense(d_model, "output_projection")
         self.attention = DotProductAttention(rate, dtype=self.dtype_policy, name="attention")
 
+    @classmethod
+    def from_settings(cls, settings, **kwargs):
+        """The part of a block with `BlockSettings`."""
+        sizes = (settings.h, settings.d_k, settings.d_v, settings.d_model, settings.attention_rate)
+        return cls(*sizes, **kwargs)
+
     def _dense(self, units, name):
         return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
 

@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_transformer._utils.checks import check_length, check_sizes
 from keras_transformer.layers._position_embedding import PositionEmbedding
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
@@ -16,8 +17,8 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
     Shape letters: B batch, T length, D = output_dim, V = vocab_size.
 
     Args:
-        seq_length: the length to plan for. Positions are computed on demand, so longer sequences
-            work as well.
+        seq_length: greatest length T, as in the course; None for any. Positions are computed on
+            demand, so no weight depends on it.
         vocab_size: number of words, V.
         output_dim: size of the vectors, D, even.
         n: base of the wavelengths.
@@ -25,7 +26,8 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
             learned then: it is there to look at.
 
     Raises:
-        ValueError: if a size is not a positive integer or `output_dim` is odd.
+        ValueError: if a size is not a positive integer, `output_dim` is odd, or a sequence is
+            longer than `seq_length` (if its length is known: not inside a graph for any length).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), sections 3.4 and 3.5.
@@ -58,6 +60,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
 
     def call(self, ids, start=0):
         """(B, T) integer token ids, the first at position `start`, also (B, 1), -> (B, T, D)."""
+        check_length(ids.shape[1], seq_length=self.seq_length)
         words = self.words(ids)
         if not self.freeze_words:
             words = words * math.sqrt(self.output_dim)
@@ -81,7 +84,7 @@ class PositionEmbeddingLayer(PositionEmbedding):
 
     Raises:
         ValueError: if a size is not a positive integer, or a sequence is longer than `seq_length`
-            (while its length is known: not inside a graph for open lengths).
+            (if its length is known: not inside a graph for any length).
 
     References:
         "Convolutional Sequence to Sequence Learning" (Gehring et al., 2017), section 3.1.
@@ -89,6 +92,7 @@ class PositionEmbeddingLayer(PositionEmbedding):
 
     def __init__(self, seq_length, vocab_size, output_dim, **kwargs):
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
+        check_sizes(seq_length=seq_length)
         self.words = self._embedding(vocab_size, "words")
         self.positions = self._embedding(seq_length, "positions")
 
@@ -99,10 +103,6 @@ class PositionEmbeddingLayer(PositionEmbedding):
 
     def call(self, ids, start=0):
         """(B, T) integer token ids, the first of them at position `start` -> (B, T, D)."""
-        length = ids.shape[1]
-        if length is not None and isinstance(start, int) and start + length > self.seq_length:
-            raise ValueError(
-                f"The sequence is longer than the {self.seq_length} learned positions: shorten it "
-                f"or raise `seq_length`. Received: a length of {start + length}"
-            )
+        if ids.shape[1] is not None and isinstance(start, int):
+            check_length(start + ids.shape[1], seq_length=self.seq_length)
         return self.words(ids) + self.positions(start + ops.arange(ops.shape(ids)[1]))

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.checks import check_length, check_sizes
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
 
@@ -47,12 +47,7 @@ class SequenceAttention(keras.layers.Layer):
         Returns:
             The weighted sum of the steps, (B, F).
         """
-        length = x.shape[1]
-        if length is not None and length > self.seq_length:
-            raise ValueError(
-                f"The sequence is longer than the {self.seq_length} biases: shorten it or raise "
-                f"`seq_length`. Received: a length of {length}"
-            )
+        check_length(x.shape[1], seq_length=self.seq_length)
         scores = ops.tanh(ops.matmul(x, self.kernel) + self.bias[: ops.shape(x)[1]])  # (B, T, 1)
         weights = masked_softmax(ops.swapaxes(scores, 1, 2), attention_mask)
         return ops.squeeze(weighted_sum(self, weights, x), axis=1)

@@ -2,7 +2,8 @@
 
 import keras
 
-from keras_transformer._utils.checks import check_choice, check_sizes
+from keras_transformer._utils.checks import check_choice
+from keras_transformer.layers._block import WithSettings
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
@@ -12,7 +13,7 @@ POOLERS = ("tanh", "relu", None)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Bert(keras.Model):
+class Bert(WithSettings, keras.Model):
     """Reads one text or two: token ids become vectors that know what stands around them.
 
     It reads ids in which 0 is padding, `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`, as
@@ -23,85 +24,51 @@ class Bert(keras.Model):
     Args:
         vocab_size: number of tokens, V.
         seq_length: number of learned positions; no sequence may be longer.
-        h: number of heads.
-        d_k: size of the queries and keys, per head.
-        d_v: size of the values, per head.
-        d_model: size of the vectors between the layers, D.
-        d_ff_inner: size of the feed-forward networks' inner layer.
-        n: number of layers.
-        rate: dropout rate of the embeddings and of each sub-layer's output.
-        activation: activation of the feed-forward networks.
-        norm_first: whether to normalise before each sub-layer instead of after it.
+        settings: `BlockSettings` of its layers.
         num_segments: number of segments; None for none.
         pooler: activation of the dense layer that `pool` sends the first token through, "tanh" or
             "relu"; None for no such layer.
-        epsilon: what the norms add to the variance.
-        attention_rate: dropout rate of the attention weights.
 
     Raises:
-        ValueError: if a size is no positive integer, a rate not in [0, 1), `epsilon` not positive
-            or `pooler` unknown; if a sequence is longer than `seq_length`.
+        ValueError: if a size is not a positive integer, `pooler` is unknown, or a sequence is
+            longer than `seq_length`.
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 3;
         "DistilBERT, a distilled version of BERT" (Sanh et al., 2019), section 3.
     """
 
+    default_settings = WithSettings.default_settings | {"activation": "gelu", "epsilon": 1e-12}
+
     def __init__(
-        self,
-        vocab_size,
-        seq_length,
-        h,
-        d_k,
-        d_v,
-        d_model,
-        d_ff_inner,
-        n,
-        rate,
-        activation="gelu",
-        norm_first=False,
-        num_segments=2,
-        pooler="tanh",
-        epsilon=1e-12,
-        attention_rate=0.0,
-        **kwargs,
+        self, vocab_size, seq_length, settings=None, num_segments=2, pooler="tanh", **kwargs
     ):
-        super().__init__(**kwargs)
-        check_sizes(d_model=d_model, d_ff_inner=d_ff_inner)
+        super().__init__(settings, **kwargs)
         check_choice(POOLERS, pooler=pooler)
         self.vocab_size = vocab_size
         self.seq_length = seq_length
-        self.h = h
-        self.d_k = d_k
-        self.d_v = d_v
-        self.d_model = d_model
-        self.d_ff_inner = d_ff_inner
-        self.n = n
-        self.rate = rate
-        self.activation = activation
-        self.norm_first = norm_first
         self.num_segments = num_segments
         self.pooler = pooler
-        self.epsilon = epsilon
-        self.attention_rate = attention_rate
 
-        dtype = self.dtype_policy
-        sizes = (seq_length, vocab_size, d_model, num_segments)
-        self.embedding = SegmentEmbedding(*sizes, epsilon=epsilon, dtype=dtype, name="embedding")
-        sizes = (h, d_k, d_v, d_model, d_ff_inner, n, rate, activation, norm_first)
-        options = {"epsilon": epsilon, "attention_rate": attention_rate, "dtype": dtype}
-        self.encoder = Encoder(*sizes, **options, name="encoder")
+        settings, dtype = self.settings, self.dtype_policy
+        self.embedding = SegmentEmbedding(
+            *(seq_length, vocab_size, settings.d_model, num_segments),
+            epsilon=settings.epsilon,
+            dtype=dtype,
+            name="embedding",
+        )
+        self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         if pooler is not None:
-            self.pooling = keras.layers.Dense(d_model, pooler, dtype=dtype, name="pooling")
+            self.pooling = keras.layers.Dense(settings.d_model, pooler, dtype=dtype, name="pooling")
 
     @classmethod
-    def from_pretrained(cls, folder, **kwargs):
+    def from_pretrained(cls, folder, dtype=None):
         """A BERT or DistilBERT with published weights.
 
         Args:
             folder: path of a folder in the layout of Hugging Face, with `config.json` and
                 `model.safetensors`. The weights of heads are left aside.
-            **kwargs: further arguments, such as `dtype`.
+            dtype: dtype policy to compute in; None for Keras's global policy.
 
         Returns:
             A built `Bert`.
@@ -112,14 +79,14 @@ class Bert(keras.Model):
                 over or of another shape.
         """
         checkpoint = read_checkpoint(folder)
-        body = cls.of_checkpoint(checkpoint, **kwargs)
+        body = cls.of_checkpoint(checkpoint, dtype)
         checkpoint.finish(ignored=BERT_HEADS)
         return body
 
     @classmethod
-    def of_checkpoint(cls, checkpoint, **kwargs):
+    def of_checkpoint(cls, checkpoint, dtype=None):
         """Likewise, of a `Checkpoint`, which the caller finishes: it may have a head as well."""
-        body = cls(**{**bert_arguments(checkpoint), **kwargs})
+        body = cls(**bert_arguments(checkpoint), dtype=dtype)
         body.build((None, None))
         load_bert(checkpoint, body)
         return body
@@ -127,9 +94,9 @@ class Bert(keras.Model):
     def build(self, input_shape):
         ids_shape = _ids_shape(input_shape)
         self.embedding.build(ids_shape)
-        self.encoder.build((*ids_shape, self.d_model))
+        self.encoder.build((*ids_shape, self.settings.d_model))
         if self.pooler is not None:
-            self.pooling.build((ids_shape[0], self.d_model))
+            self.pooling.build((ids_shape[0], self.settings.d_model))
         self.built = True
 
     def call(self, inputs, training=None):
@@ -155,24 +122,13 @@ class Bert(keras.Model):
         arguments = {
             "vocab_size": self.vocab_size,
             "seq_length": self.seq_length,
-            "h": self.h,
-            "d_k": self.d_k,
-            "d_v": self.d_v,
-            "d_model": self.d_model,
-            "d_ff_inner": self.d_ff_inner,
-            "n": self.n,
-            "rate": self.rate,
-            "activation": self.activation,
-            "norm_first": self.norm_first,
             "num_segments": self.num_segments,
             "pooler": self.pooler,
-            "epsilon": self.epsilon,
-            "attention_rate": self.attention_rate,
         }
         return {**super().get_config(), **arguments}
 
     def compute_output_shape(self, input_shape):
-        return (*_ids_shape(input_shape), self.d_model)
+        return (*_ids_shape(input_shape), self.settings.d_model)
 
 
 def ids_and_segments(inputs):

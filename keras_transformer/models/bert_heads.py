@@ -37,17 +37,17 @@ class PretrainingBert(ModelWithHead):
             )
         dtype = self.dtype_policy
         self.transform = keras.layers.Dense(
-            body.d_model, body.activation, dtype=dtype, name="transform"
+            body.settings.d_model, body.settings.activation, dtype=dtype, name="transform"
         )
-        self.norm = LayerNormalization(epsilon=body.epsilon, dtype=dtype, name="norm")
+        self.norm = LayerNormalization(epsilon=body.settings.epsilon, dtype=dtype, name="norm")
         self.next = keras.layers.Dense(2, dtype=dtype, name="next")
 
     @classmethod
-    def from_pretrained(cls, folder, **kwargs):
+    def from_pretrained(cls, folder, dtype=None):
         """A BERT with both heads and published weights; see `Bert.from_pretrained`."""
         checkpoint = read_checkpoint(folder)
         checkpoint.shape("cls.seq_relationship.weight")  # others are not of this task
-        model = cls(Bert.of_checkpoint(checkpoint, **kwargs))
+        model = cls(Bert.of_checkpoint(checkpoint, dtype))
         model.build([(None, None)] * 3)
         checkpoint.load(model.transform, "cls.predictions.transform.dense")
         checkpoint.load(model.norm, "cls.predictions.transform.LayerNorm")
@@ -59,7 +59,7 @@ class PretrainingBert(ModelWithHead):
     def build(self, input_shape):
         ids_shape, segments_shape, _ = input_shape
         self._build_body((ids_shape, segments_shape))
-        shape = (*ids_shape, self.body.d_model)
+        shape = (*ids_shape, self.body.settings.d_model)
         self.transform.build(shape)
         self.norm.build(shape)
         self.next.build((shape[0], shape[-1]))
@@ -108,11 +108,11 @@ class AnsweringBert(ModelWithHead):
         self.span = keras.layers.Dense(2, dtype=self.dtype_policy, name="span")
 
     @classmethod
-    def from_pretrained(cls, folder, **kwargs):
+    def from_pretrained(cls, folder, dtype=None):
         """A BERT or DistilBERT that answers, with published weights; see `Bert.from_pretrained`."""
         checkpoint = read_checkpoint(folder)
         checkpoint.shape("qa_outputs.weight")
-        model = cls(Bert.of_checkpoint(checkpoint, **kwargs))
+        model = cls(Bert.of_checkpoint(checkpoint, dtype))
         model.build((None, None))
         checkpoint.load(model.span, "qa_outputs")
         checkpoint.finish()

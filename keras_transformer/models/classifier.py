@@ -50,15 +50,15 @@ class EncoderClassifier(ModelWithHead):
         self.classifier = keras.layers.Dense(num_labels, dtype=dtype, name="classifier")
 
     @classmethod
-    def from_pretrained(cls, folder, **kwargs):
+    def from_pretrained(cls, folder, dtype=None):
         """A BERT or DistilBERT that classifies texts, with published weights.
 
         See `Bert.from_pretrained`.
         """
         checkpoint = read_checkpoint(folder)
         num_labels = checkpoint.shape("classifier.weight")[0]
-        body = Bert.of_checkpoint(checkpoint, **kwargs)
-        model = cls(body, num_labels, pooling="pooler", rate=body.rate)
+        body = Bert.of_checkpoint(checkpoint, dtype)
+        model = cls(body, num_labels, pooling="pooler", rate=body.settings.rate)
         model.build((None, None))
         checkpoint.load(model.classifier, "classifier")
         checkpoint.finish()

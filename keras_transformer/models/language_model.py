@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer.layers._block import WithSettings
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
@@ -111,7 +112,7 @@ class LSTMLanguageModel(keras.Model):
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TransformerLanguageModel(keras.Model):
+class TransformerLanguageModel(WithSettings, keras.Model):
     """Predicts each next word of a text with an encoder that sees nothing of what comes after.
 
     Such a layer is one of the decoder without the attention to a source. It is called, trained and
@@ -121,68 +122,39 @@ class TransformerLanguageModel(keras.Model):
 
     Args:
         vocab_size: number of words, V.
-        seq_length: length to plan for; positions are computed on demand, so longer texts work.
-        h: number of heads.
-        d_k: size of the queries and keys, per head.
-        d_v: size of the values, per head.
-        d_model: size of the vectors between the layers, even.
-        d_ff_inner: size of the feed-forward networks' inner layer.
-        n: number of layers.
-        rate: dropout rate of the embeddings and of each sub-layer's output.
-        activation: activation of the feed-forward networks.
-        norm_first: whether to normalise before each sub-layer instead of after it.
+        seq_length: greatest length of a text that the model is called on; None for any.
+        settings: `BlockSettings` of its layers; `d_model` is even.
         tie_output: whether the words' vectors are also the weights of the last projection.
 
     Raises:
-        ValueError: if a size is not a positive integer, `d_model` is odd or `rate` not in [0, 1).
+        ValueError: if a size is not a positive integer, `d_model` is odd, or a text is longer than
+            `seq_length`.
 
     References:
         "Generating Wikipedia by Summarizing Long Sequences" (Liu et al., 2018), section 4.2.3.
     """
 
-    def __init__(
-        self,
-        vocab_size,
-        seq_length,
-        h,
-        d_k,
-        d_v,
-        d_model,
-        d_ff_inner,
-        n,
-        rate,
-        activation="relu",
-        norm_first=True,
-        tie_output=True,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
+    default_settings = WithSettings.default_settings | {"norm_first": True}
+
+    def __init__(self, vocab_size, seq_length=None, settings=None, tie_output=True, **kwargs):
+        super().__init__(settings, **kwargs)
         self.vocab_size = vocab_size
         self.seq_length = seq_length
-        self.h = h
-        self.d_k = d_k
-        self.d_v = d_v
-        self.d_model = d_model
-        self.d_ff_inner = d_ff_inner
-        self.n = n
-        self.rate = rate
-        self.activation = activation
-        self.norm_first = norm_first
         self.tie_output = tie_output
-        dtype = self.dtype_policy
+        settings, dtype = self.settings, self.dtype_policy
         self.embedding = PositionEmbeddingFixedWeights(
-            seq_length, vocab_size, d_model, dtype=dtype, name="embedding"
+            seq_length, vocab_size, settings.d_model, dtype=dtype, name="embedding"
         )
-        sizes = (h, d_k, d_v, d_model, d_ff_inner, n, rate, activation, norm_first)
-        self.encoder = Encoder(*sizes, dtype=dtype, name="encoder")
+        self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         if not tie_output:
             self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape):
         self.embedding.build(input_shape)
-        self.encoder.build((*input_shape, self.d_model))
+        shape = (*input_shape, self.settings.d_model)
+        self.encoder.build(shape)
         if not self.tie_output:
-            self.projection.build((*input_shape, self.d_model))
+            self.projection.build(shape)
         self.built = True
 
     def call(self, tokens, training=None):
@@ -236,15 +208,6 @@ class TransformerLanguageModel(keras.Model):
         arguments = {
             "vocab_size": self.vocab_size,
             "seq_length": self.seq_length,
-            "h": self.h,
-            "d_k": self.d_k,
-            "d_v": self.d_v,
-            "d_model": self.d_model,
-            "d_ff_inner": self.d_ff_inner,
-            "n": self.n,
-            "rate": self.rate,
-            "activation": self.activation,
-            "norm_first": self.norm_first,
             "tie_output": self.tie_output,
         }
         return {**super().get_config(), **arguments}

@@ -7,6 +7,7 @@ from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.pretrained.checkpoint import Checkpoint
+from keras_transformer.settings import BlockSettings
 
 _ACTIVATIONS = ("gelu", "relu", "silu", "swish")  # theirs that are called as Keras calls them
 # All names of the one table of the words' vectors: a file has at least one of them.
@@ -59,9 +60,8 @@ def _arguments(config):
         raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {config}")
     _check_kind(config)
     arguments = {ours: config[theirs] for ours, theirs in _ARGUMENTS.items()}
-    size = arguments["d_model"] // arguments["h"]
     options = {"tie_output": True, "share_embeddings": True, "output_bias": True}
-    return {**arguments, **options, "d_k": size, "d_v": size}
+    return {"settings": BlockSettings(**arguments), **options}
 
 
 def _check_kind(config):
@@ -107,11 +107,11 @@ def _load(checkpoint, model, published_ids):
     Their positions are first all sines and then all cosines, ours take turns. To nothing else does
     the order of the D numbers of a vector matter: so all weights have them in our order.
     """
-    half = np.arange(model.d_model // 2)
+    half = np.arange(model.settings.d_model // 2)
     order = np.stack([half, half + len(half)], axis=1).ravel()
     words = len(published_ids) - 1
     name = next((name for name in _WORDS if checkpoint.has(name)), _WORDS[0])
-    vectors = checkpoint.take(name, (words, model.d_model))
+    vectors = checkpoint.take(name, (words, model.settings.d_model))
     if vectors is not None:
         model.source_embedding.words.embeddings.assign(vectors[published_ids][:, order])
     bias = checkpoint.take("final_logits_bias", (1, words))
@@ -167,11 +167,9 @@ def _feed_forward_parts(feed_forward, add_norm):
 # What reads the vectors between the layers; the others give them.
 _READERS = ("q_proj", "k_proj", "v_proj", "fc1")
 _ARGUMENTS = {
-    "enc_seq_length": "max_position_embeddings",
-    "dec_seq_length": "max_position_embeddings",
     "h": "encoder_attention_heads",
     "d_model": "d_model",
-    "d_ff_inner": "encoder_ffn_dim",
+    "d_ff": "encoder_ffn_dim",
     "n": "encoder_layers",
     "rate": "dropout",
     "activation": "activation_function",

@@ -3,8 +3,14 @@
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_even, check_sizes
+from keras_transformer._utils.checks import (
+    check_even,
+    check_length,
+    check_optional_sizes,
+    check_sizes,
+)
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer.layers._block import WithSettings
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
@@ -13,7 +19,7 @@ from keras_transformer.models._translator import Translator
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TransformerModel(Translator):
+class TransformerModel(WithSettings, Translator):
     """Encoder, decoder and a projection to the words of the target language.
 
     Called on `(encoder_input, decoder_input)`, two arrays of token ids in which 0 is padding, it
@@ -26,9 +32,9 @@ class TransformerModel(Translator):
     Args:
         enc_vocab_size: number of source words.
         dec_vocab_size: number of target words, V.
-        enc_seq_length: source length to plan for; positions are computed on demand, so longer
-            sentences work as well.
-        dec_seq_length: target length to plan for, likewise.
+        enc_seq_length: greatest source length S, as in the course; None for any. Positions are
+            computed on demand, so no weight depends on it.
+        dec_seq_length: greatest target length T that the model is called on, likewise.
         h: number of heads, N.
         d_k: size of the queries and keys, per head.
         d_v: size of the values, per head.
@@ -36,19 +42,18 @@ class TransformerModel(Translator):
         d_ff_inner: size of the feed-forward networks' inner layer.
         n: number of encoder layers, and of decoder layers.
         rate: dropout rate of the embeddings and of each sub-layer's output.
-        activation: activation of the feed-forward networks.
-        norm_first: whether to normalise before each sub-layer instead of after it.
+        settings: `BlockSettings` with further options, instead of `h` … `rate`.
         tie_output: whether the target words' vectors are also the weights of the last projection.
         share_embeddings: whether source and target share one vocabulary and its vectors.
-        attention_rate: dropout rate of the attention weights.
-        activation_rate: dropout rate inside the feed-forward networks.
         output_bias: whether a tied output adds a bias to each word's score. One that is not tied
             has a bias in any case.
 
     Raises:
-        ValueError: if a size is not a positive integer, `d_model` is odd, a rate is not in [0, 1),
-            embeddings are to be shared between vocabularies of different sizes, or `output_bias` is
-            asked of an output that is not tied.
+        TypeError: if neither `settings` nor all of `h` … `rate` are given.
+        ValueError: if both are given, a size is not a positive integer, `d_model` is odd, a rate is
+            not in [0, 1), a sequence is longer than it may be, embeddings are to be shared between
+            vocabularies of different sizes, or `output_bias` is asked of an output that is not
+            tied.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), figure 1 and section 3.4.
@@ -58,29 +63,27 @@ class TransformerModel(Translator):
         self,
         enc_vocab_size,
         dec_vocab_size,
-        enc_seq_length,
-        dec_seq_length,
-        h,
-        d_k,
-        d_v,
-        d_model,
-        d_ff_inner,
-        n,
-        rate,
-        activation="relu",
-        norm_first=False,
+        enc_seq_length=None,
+        dec_seq_length=None,
+        h=None,
+        d_k=None,
+        d_v=None,
+        d_model=None,
+        d_ff_inner=None,
+        n=None,
+        rate=None,
+        *,
+        settings=None,
         tie_output=False,
         share_embeddings=False,
-        attention_rate=0.0,
-        activation_rate=0.0,
         output_bias=False,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        course = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff_inner": d_ff_inner}
+        super().__init__(settings, {**course, "n": n, "rate": rate}, **kwargs)
         check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
-        check_sizes(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
-        check_sizes(d_model=d_model, d_ff_inner=d_ff_inner)
-        check_even(d_model=d_model)
+        check_optional_sizes(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
+        check_even(d_model=self.settings.d_model)
         if share_embeddings and enc_vocab_size != dec_vocab_size:
             raise ValueError(
                 "Shared embeddings need one vocabulary for both languages. "
@@ -95,41 +98,29 @@ class TransformerModel(Translator):
         self.dec_vocab_size = dec_vocab_size
         self.enc_seq_length = enc_seq_length
         self.dec_seq_length = dec_seq_length
-        self.h = h
-        self.d_k = d_k
-        self.d_v = d_v
-        self.d_model = d_model
-        self.d_ff_inner = d_ff_inner
-        self.n = n
-        self.rate = rate
-        self.activation = activation
-        self.norm_first = norm_first
         self.tie_output = tie_output
         self.share_embeddings = share_embeddings
-        self.attention_rate = attention_rate
-        self.activation_rate = activation_rate
         self.output_bias = output_bias
 
-        dtype = self.dtype_policy
-        self.source_embedding = PositionEmbeddingFixedWeights(
-            enc_seq_length, enc_vocab_size, d_model, dtype=dtype, name="source_embedding"
-        )
+        settings, dtype = self.settings, self.dtype_policy
+        self.source_embedding = self._embedding(enc_vocab_size, "source_embedding")
         self.target_embedding = self.source_embedding
         if not share_embeddings:
-            self.target_embedding = PositionEmbeddingFixedWeights(
-                dec_seq_length, dec_vocab_size, d_model, dtype=dtype, name="target_embedding"
-            )
-        sizes = (h, d_k, d_v, d_model, d_ff_inner, n, rate, activation, norm_first)
-        rates = {"attention_rate": attention_rate, "activation_rate": activation_rate}
-        self.encoder = Encoder(*sizes, **rates, dtype=dtype, name="encoder")
-        self.decoder = Decoder(*sizes, **rates, dtype=dtype, name="decoder")
+            self.target_embedding = self._embedding(dec_vocab_size, "target_embedding")
+        self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
+        self.decoder = Decoder(settings=settings, dtype=dtype, name="decoder")
         if not tie_output:
             self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
 
+    def _embedding(self, words, name):
+        return PositionEmbeddingFixedWeights(
+            None, words, self.settings.d_model, dtype=self.dtype_policy, name=name
+        )
+
     def build(self, input_shape):
         (batch, source_length), (_, target_length) = input_shape
-        source_shape = (batch, source_length, self.d_model)
-        target_shape = (batch, target_length, self.d_model)
+        source_shape = (batch, source_length, self.settings.d_model)
+        target_shape = (batch, target_length, self.settings.d_model)
         self.source_embedding.build((batch, source_length))
         if not self.share_embeddings:
             self.target_embedding.build((batch, target_length))
@@ -143,6 +134,7 @@ class TransformerModel(Translator):
 
     def encode(self, encoder_input, training=None):
         """Encodes the source: (B, S) ids -> (B, S, D)."""
+        check_length(encoder_input.shape[1], enc_seq_length=self.enc_seq_length)
         x = self.source_embedding(encoder_input)
         return self.encoder(x, attention_mask=padding_mask(encoder_input), training=training)
 
@@ -158,6 +150,7 @@ class TransformerModel(Translator):
         Returns:
             Logits, (B, T, V).
         """
+        check_length(decoder_input.shape[1], dec_seq_length=self.dec_seq_length)
         causal = causal_mask(ops.shape(decoder_input)[1])
         x = self.decoder(
             self.target_embedding(decoder_input),
@@ -251,19 +244,8 @@ class TransformerModel(Translator):
             "dec_vocab_size": self.dec_vocab_size,
             "enc_seq_length": self.enc_seq_length,
             "dec_seq_length": self.dec_seq_length,
-            "h": self.h,
-            "d_k": self.d_k,
-            "d_v": self.d_v,
-            "d_model": self.d_model,
-            "d_ff_inner": self.d_ff_inner,
-            "n": self.n,
-            "rate": self.rate,
-            "activation": self.activation,
-            "norm_first": self.norm_first,
             "tie_output": self.tie_output,
             "share_embeddings": self.share_embeddings,
-            "attention_rate": self.attention_rate,
-            "activation_rate": self.activation_rate,
             "output_bias": self.output_bias,
         }
         return {**super().get_config(), **arguments}

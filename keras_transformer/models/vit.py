@@ -2,15 +2,14 @@
 
 import keras
 
-from keras_transformer._utils.checks import check_rate, check_sizes
+from keras_transformer._utils.checks import check_optional_sizes, check_sizes
+from keras_transformer.layers._block import WithSettings
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
 
-EPSILON = 1e-6  # of the layer normalisations, as in the published models
-
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class VisionTransformer(keras.Model):
+class VisionTransformer(WithSettings, keras.Model):
     """Classifies images: patches, a pre-norm encoder, and a head that reads the class token.
 
     Trained from scratch its head has a hidden layer; `for_fine_tuning` gives a model with a linear
@@ -23,64 +22,35 @@ class VisionTransformer(keras.Model):
         image_size: (H, W), or one integer for both.
         patch_size: side of a patch; it divides both sides of the image.
         num_classes: number of classes.
-        h: number of heads.
-        d_k: size of the queries and keys, per head.
-        d_v: size of the values, per head.
-        d_model: size of the vectors between the layers, D.
-        d_ff_inner: size of the feed-forward networks' inner layer.
-        n: number of encoder layers.
-        rate: dropout rate of the embeddings and of each sub-layer's output.
+        settings: `BlockSettings` of its layers.
         d_head: size of the head's hidden layer; None for a linear head, zero at first.
 
     Raises:
-        ValueError: if a size is not a positive integer, `image_size` is no multiple of `patch_size`
-            or `rate` is not in [0, 1).
+        ValueError: if a size is not a positive integer, or `image_size` is not a multiple of
+            `patch_size`.
 
     References:
         "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), section 3 and appendix D.
     """
 
-    def __init__(
-        self,
-        image_size,
-        patch_size,
-        num_classes,
-        h,
-        d_k,
-        d_v,
-        d_model,
-        d_ff_inner,
-        n,
-        rate,
-        d_head=None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        check_sizes(num_classes=num_classes, d_model=d_model, d_ff_inner=d_ff_inner)
-        check_rate(rate=rate)
-        if d_head is not None:
-            check_sizes(d_head=d_head)
+    default_settings = WithSettings.default_settings | {
+        "activation": "gelu",
+        "norm_first": True,
+        "epsilon": 1e-6,  # as in the published models
+    }
+
+    def __init__(self, image_size, patch_size, num_classes, settings=None, d_head=None, **kwargs):
+        super().__init__(settings, **kwargs)
+        check_sizes(num_classes=num_classes)
+        check_optional_sizes(d_head=d_head)
         self.num_classes = num_classes
-        self.h = h
-        self.d_k = d_k
-        self.d_v = d_v
-        self.d_model = d_model
-        self.d_ff_inner = d_ff_inner
-        self.n = n
-        self.rate = rate
         self.d_head = d_head
 
-        dtype = self.dtype_policy
+        settings, dtype = self.settings, self.dtype_policy
         self.embedding = PatchEmbedding(
-            image_size, patch_size, d_model, dtype=dtype, name="embedding"
+            image_size, patch_size, settings.d_model, dtype=dtype, name="embedding"
         )
-        self.encoder = Encoder(
-            *(h, d_k, d_v, d_model, d_ff_inner, n, rate, "gelu"),
-            norm_first=True,
-            epsilon=EPSILON,
-            dtype=dtype,
-            name="encoder",
-        )
+        self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         if d_head is not None:
             self.hidden = keras.layers.Dense(d_head, "gelu", dtype=dtype, name="hidden")
         start = "zeros" if d_head is None else "glorot_uniform"
@@ -93,8 +63,8 @@ class VisionTransformer(keras.Model):
         shape = self.embedding.compute_output_shape(images_shape)
         self.encoder.build(shape)
         if self.d_head is not None:
-            self.hidden.build((shape[0], self.d_model))
-        self.classifier.build((shape[0], self.d_head or self.d_model))
+            self.hidden.build((shape[0], shape[-1]))
+        self.classifier.build((shape[0], self.d_head or shape[-1]))
         self.built = True
 
     def call(self, images, training=None):
@@ -139,13 +109,6 @@ class VisionTransformer(keras.Model):
             "image_size": self.embedding.image_size,
             "patch_size": self.embedding.patch_size,
             "num_classes": self.num_classes,
-            "h": self.h,
-            "d_k": self.d_k,
-            "d_v": self.d_v,
-            "d_model": self.d_model,
-            "d_ff_inner": self.d_ff_inner,
-            "n": self.n,
-            "rate": self.rate,
             "d_head": self.d_head,
         }
         return {**super().get_config(), **arguments}

@@ -1,6 +1,7 @@
 """Published weights of BERT and DistilBERT, by their names."""
 
 from keras_transformer.pretrained.checkpoint import Checkpoint
+from keras_transformer.settings import NAMES, BlockSettings
 
 # Heads of other tasks, which the body of a BERT does without.
 BERT_HEADS = ("cls.", "qa_outputs.", "classifier.", "pre_classifier.", "vocab_")
@@ -25,12 +26,11 @@ def bert_arguments(checkpoint):
         raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {config}")
     arguments = {ours: config[theirs] for ours, theirs in names.items()}
     _check_config(config, arguments)
-    size = arguments["d_model"] // arguments["h"]
-    options = {"num_segments": None, "epsilon": 1e-12} if distilled else {}
     prefix = _prefix(checkpoint)
     pooler = "tanh" if checkpoint.has(f"{prefix}pooler") else None
     pooler = "relu" if checkpoint.has("pre_classifier") else pooler
-    return {**arguments, **options, "d_k": size, "d_v": size, "pooler": pooler}
+    settings = BlockSettings(**{x: arguments.pop(x) for x in NAMES if x in arguments})
+    return {"num_segments": None, **arguments, "settings": settings, "pooler": pooler}
 
 
 def load_bert(checkpoint, body):
@@ -91,7 +91,7 @@ _BERT_ARGUMENTS = {
     "seq_length": "max_position_embeddings",
     "h": "num_attention_heads",
     "d_model": "hidden_size",
-    "d_ff_inner": "intermediate_size",
+    "d_ff": "intermediate_size",
     "n": "num_hidden_layers",
     "rate": "hidden_dropout_prob",
     "attention_rate": "attention_probs_dropout_prob",
@@ -104,7 +104,7 @@ _DISTILBERT_ARGUMENTS = {
     "seq_length": "max_position_embeddings",
     "h": "n_heads",
     "d_model": "dim",
-    "d_ff_inner": "hidden_dim",
+    "d_ff": "hidden_dim",
     "n": "n_layers",
     "rate": "dropout",
     "attention_rate": "attention_dropout",

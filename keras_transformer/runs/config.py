@@ -7,6 +7,7 @@ import typing
 
 from keras_transformer import __version__
 from keras_transformer._utils.checks import check_rate
+from keras_transformer.settings import NAMES, BlockSettings
 
 # The attention of the encoder grows with the square of the length: without a limit, a text given as
 # one sentence could fill the memory.
@@ -122,11 +123,8 @@ class RunConfig:
                 raise ValueError(
                     f"`{name}` must be one of {values}. Received: {getattr(self, name)!r}"
                 )
-        if self.model == "transformer" and self.d_model % self.h:
-            raise ValueError(
-                "`d_model` must be divisible by the number of heads. "
-                f"Received: d_model={self.d_model}, h={self.h}"
-            )
+        if self.model == "transformer":
+            self.block_settings()
         if self.accumulation > 1 and self.dtype == "mixed_float16":
             raise ValueError(
                 "Keras does not count a batch whose float16 gradients overflow, so that batches "
@@ -134,6 +132,15 @@ class RunConfig:
                 f"accumulation={self.accumulation}, dtype=mixed_float16"
             )
         self._check_data()
+
+    def block_settings(self):
+        """The `BlockSettings` of a transformer.
+
+        Raises:
+            ValueError: if `d_model` is not divisible by `h`.
+        """
+        values = dataclasses.asdict(self)
+        return BlockSettings(**{name: values[name] for name in NAMES if name in values})
 
     def _check_data(self):
         if self.max_length > MAX_SOURCE_TOKENS:

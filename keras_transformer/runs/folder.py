@@ -229,20 +229,9 @@ def _make_recurrent(config, vocab_sizes, dtype):
 def _make_transformer(config, vocab_sizes, dtype):
     return TransformerModel(
         *vocab_sizes,
-        enc_seq_length=config.max_length,
-        dec_seq_length=config.max_length,
-        h=config.h,
-        d_k=config.d_model // config.h,
-        d_v=config.d_model // config.h,
-        d_model=config.d_model,
-        d_ff_inner=config.d_ff,
-        n=config.n,
-        rate=config.rate,
-        norm_first=config.norm_first,
+        settings=config.block_settings(),
         tie_output=config.tie_output,
         share_embeddings=config.share_vocabulary,
-        attention_rate=config.attention_rate,
-        activation_rate=config.activation_rate,
         dtype=dtype,
     )
 

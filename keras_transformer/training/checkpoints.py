@@ -11,6 +11,7 @@ import h5py
 from keras import ops
 
 from keras_transformer._utils.files import replacing
+from keras_transformer.settings import renamed
 
 
 class Checkpoints:
@@ -104,16 +105,19 @@ class Checkpoints:
 
 
 def _description(model):
-    """What a model is, but for names and the precision in which it computes."""
-    config = _without_names(model.get_config())
+    """What a model is, as JSON, without what changes no result but its precision."""
+    config = _essentials(model.get_config())
     return json.dumps([type(model).__name__, config], sort_keys=True, default=str)
 
 
-def _without_names(config):
+def _essentials(config):
     if isinstance(config, dict):
-        kept = config.keys() - {"name", "dtype"}
-        return {key: _without_names(config[key]) for key in kept}
-    return [_without_names(x) for x in config] if isinstance(config, (list, tuple)) else config
+        kept = renamed(config).items()
+        return {key: _essentials(value) for key, value in kept if key not in _INESSENTIAL}
+    return [_essentials(x) for x in config] if isinstance(config, (list, tuple)) else config
+
+
+_INESSENTIAL = {"name", "dtype", "enc_seq_length", "dec_seq_length"}
 
 
 def _kinds(optimizer):
@@ -124,8 +128,19 @@ def _kinds(optimizer):
 
 def _check_made_of(expected, found):
     for part, ours in expected.items():
-        if found.get(part) != ours:
-            raise ValueError(f"the {part} is {ours}. Received: {found.get(part)}")
+        theirs = found.get(part)
+        if not (_same_model(ours, theirs) if part == "model" else ours == theirs):
+            raise ValueError(f"the {part} is {ours}. Received: {theirs}")
+
+
+def _same_model(ours, theirs):
+    """Whether two descriptions agree in all options that both versions have."""
+    try:
+        (kind, config), (other_kind, other) = json.loads(ours), json.loads(theirs)
+        other = _essentials(other)
+        return kind == other_kind and all(config[x] == other[x] for x in config.keys() & other)
+    except (TypeError, ValueError, AttributeError):
+        return False
 
 
 def _check_shapes(group, expected, found):

@@ -18,7 +18,7 @@ import pathlib, resource, sys
 from keras_transformer.training.process import tune_process
 tune_process()
 from keras_transformer import (
-    Adam, MaskedCrossEntropy, PrepareDataset, Trainer, TransformerModel, as_dataset
+    Adam, BlockSettings, MaskedCrossEntropy, PrepareDataset, Trainer, TransformerModel, as_dataset
 )
 from keras_transformer.data.pairs import read_pairs
 from tiny import At
@@ -33,7 +33,7 @@ words = [" ".join(f"w{number}" for number in row) for row in numbers]
 dataset = PrepareDataset(seed=1)(read_pairs(folder / "pairs.tsv"))
 sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
 assert sizes[1] > 900, sizes
-model = TransformerModel(*sizes, 8, 8, h=2, d_k=8, d_v=8, d_model=16, d_ff_inner=32, n=1, rate=0.1)
+model = TransformerModel(*sizes, settings=BlockSettings(h=2, d_model=16, d_ff=32))
 model.build(((None, None), (None, None)))
 batches = dataset.batches(dataset.train, 64, seed=3)
 assert len(batches) >= 50, len(batches)

@@ -42,7 +42,7 @@ SENTENCES = ["one", "two three", "five four one", "three three two one"]
 # How a run was written, but nothing that a later version has to load.
 LEFT_OUT = ("curves.png", "checkpoints/0*")
 
-BLOCK = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 16, "n": 2, "rate": 0.1}
+BLOCK = kt.BlockSettings(h=2, d_k=3, d_v=5, d_model=8, d_ff=16, n=2)
 SOURCE = np.array([[4, 5, 6, 7, 8, 9], [10, 9, 4, 3, 0, 0]], "int32")
 TARGET_INPUT = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]], "int32")
@@ -124,11 +124,11 @@ def write_mid_epoch(folder):
 
 def write_models(folder):
     """Saves models with random weights, and in one file each their inputs and outputs."""
-    body = kt.Bert(11, 8, **BLOCK)
+    body = kt.Bert(11, 8, BLOCK)
     models = {
-        "transformer": (kt.TransformerModel(11, 13, 6, 5, **BLOCK), (SOURCE, TARGET_INPUT)),
+        "transformer": (kt.TransformerModel(11, 13, settings=BLOCK), (SOURCE, TARGET_INPUT)),
         "classifier": (kt.EncoderClassifier(body, 3, "mean", 0.1), (SOURCE, SEGMENTS)),
-        "bert": (kt.Bert(11, 8, **BLOCK), (SOURCE, SEGMENTS)),
+        "bert": (kt.Bert(11, 8, BLOCK), (SOURCE, SEGMENTS)),
     }
     random = np.random.default_rng(0)
     for name, (model, inputs) in models.items():

@@ -11,6 +11,7 @@ import pytest
 import tokenizers
 from full_disk import full_disk
 from keras import ops
+from layer_contract import gathered
 from tiny import WORDS, make_batches, make_dataset, make_trainer
 
 from keras_transformer import RecurrentTranslator, TransformerModel, Translate
@@ -77,9 +78,9 @@ def export(ours, tmp_path):
 
 def random_model(source=SOURCE, target=TARGET, **options):
     """A model in which everything matters: all its weights are large."""
-    sizes = {"h": 4, "d_k": 8, "d_v": 8, "d_model": 32, "d_ff_inner": 64, "n": 2, "rate": 0.1}
+    sizes = {"h": 4, "d_model": 32, "d_ff": 64, "n": 2, "rate": 0.1}
     vocabularies = (source.vocab_size, target.vocab_size)
-    model = TransformerModel(*vocabularies, 8, 8, **{**sizes, **options})
+    model = TransformerModel(*vocabularies, **gathered({**sizes, **options}))
     model.build(((None, None), (None, None)))
     for weight in model.weights:
         weight.assign(np.random.normal(weight.name == "gamma", 0.3, weight.shape))
@@ -264,10 +265,10 @@ def test_sentences_may_be_long_but_not_endless(export):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"d_k": 4, "d_v": 4}, r"cannot express heads .*Received: model.d_k=4"),
-        ({"d_v": 4}, r"cannot express heads .*Received: model.d_k=8, model.d_v=4"),
+        ({"d_k": 4, "d_v": 4}, r"cannot express heads .*Received: d_k=4"),
+        ({"d_v": 4}, r"cannot express heads .*Received: d_k=8, d_v=4"),
         ({"activation": "elu"}, r"cannot express activations .*Received: 'elu'"),
-        ({"activation": None}, r"cannot express activations .*Received: None"),
+        ({"activation": "linear"}, r"cannot express activations .*Received: 'linear'"),
     ],
 )
 def test_what_cannot_be_expressed_is_refused(options, message, tmp_path):

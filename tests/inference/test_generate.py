@@ -7,6 +7,7 @@ from layer_contract import numpy
 from quick import some_of
 
 from keras_transformer import (
+    BlockSettings,
     Generate,
     LSTMLanguageModel,
     MaskedCrossEntropy,
@@ -25,9 +26,10 @@ TEXT = [
 ]
 TOKENIZER = WordTokenizer.train(TEXT)
 V = TOKENIZER.vocab_size
+SETTINGS = BlockSettings(h=2, d_model=24, d_ff=48, n=2, rate=0.0)
 MAKERS = {
     "lstm": lambda: LSTMLanguageModel(V, 24, 32, n=2, rate=0.0),
-    "transformer": lambda: TransformerLanguageModel(V, 16, 2, 12, 12, 24, 48, n=2, rate=0.0),
+    "transformer": lambda: TransformerLanguageModel(V, settings=SETTINGS),
 }
 
 

@@ -8,7 +8,7 @@ from keras import ops
 from tiny import make_model
 from translating import ids_of, log_likelihoods, make_translate
 
-from keras_transformer import TransformerModel
+from keras_transformer import BlockSettings, TransformerModel
 from keras_transformer._utils.special_tokens import END_ID, START_ID
 from keras_transformer.data.batches import pad_ids
 
@@ -18,8 +18,9 @@ FOUR = ["one two three four", "five one one two", "three three two five", "two f
 @pytest.fixture(scope="module")
 def endless(dataset):
     """A translator that never comes to an end."""
-    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size, 8, 8)
-    model = TransformerModel(*sizes, h=2, d_k=8, d_v=8, d_model=16, d_ff_inner=16, n=2, rate=0.0)
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    settings = BlockSettings(h=2, d_model=16, d_ff=16, n=2, rate=0.0)
+    model = TransformerModel(*sizes, settings=settings)
     model.build(((None, None), (None, None)))
     randoms = np.random.default_rng(5)
     for weight in model.weights:

@@ -17,17 +17,18 @@ from keras_transformer.inference.tasks import (
     split_sentences,
 )
 from keras_transformer.models import AnsweringBert, Bert, EncoderClassifier
+from keras_transformer.settings import BlockSettings
 
 TEXT = (
     "Anna has a cat. The cat of Anna is black! Tom likes trains. "
     'Does Tom like old trains? "Trains are fast." Rain fell on Monday.'
 )
 TOKENIZER = WordPieceTokenizer.train([TEXT], min_count=1)
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 16, "n": 1, "rate": 0.0}
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "n": 1, "rate": 0.0}
 
 
 def bert(seq_length=16, **kwargs):
-    model = Bert(TOKENIZER.vocab_size, seq_length, **SIZES, **kwargs)
+    model = Bert(TOKENIZER.vocab_size, seq_length, BlockSettings(**SIZES), **kwargs)
     model.build((None, None))
     model.set_weights(random_weights(model))
     return model
@@ -271,8 +272,8 @@ def test_a_model_learns_to_answer():
         examples.append((theirs[0], text, start, start + 3))
     inputs, spans = answer_examples(tokenizer, examples, 14)
     keras.utils.set_random_seed(0)
-    sizes = {"h": 2, "d_k": 16, "d_v": 16, "d_model": 32, "d_ff_inner": 64, "n": 1, "rate": 0.0}
-    model = AnsweringBert(Bert(tokenizer.vocab_size, 14, **sizes, pooler=None))
+    settings = BlockSettings(h=2, d_model=32, d_ff=64, rate=0.0)
+    model = AnsweringBert(Bert(tokenizer.vocab_size, 14, settings, pooler=None))
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     jit_compile = keras.config.backend() == "jax"
     model.compile(

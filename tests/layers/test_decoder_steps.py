@@ -8,6 +8,7 @@ from layer_contract import (
     HALF_POLICIES,
     causal,
     dtype_of,
+    gathered,
     normal,
     numpy,
     padding,
@@ -19,8 +20,8 @@ from keras_transformer.testing import check_cache
 
 SIZES = {**BLOCK_SIZES, "rate": 0.5}  # no step drops anything
 MAKERS = {
-    "layer": lambda **kwargs: DecoderLayer(**SIZES, **kwargs),
-    "decoder": lambda **kwargs: Decoder(**SIZES, n=2, **kwargs),
+    "layer": lambda **kwargs: DecoderLayer(**gathered({**SIZES, **kwargs})),
+    "decoder": lambda **kwargs: Decoder(**gathered({**SIZES, **kwargs, "n": 2})),
 }
 EITHER = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 X, Z = normal(2, 5, 8), normal(2, 7, 8, seed=1)

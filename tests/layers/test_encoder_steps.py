@@ -9,6 +9,7 @@ from layer_contract import (
     HALF_POLICIES,
     causal,
     dtype_of,
+    gathered,
     normal,
     random_weights,
 )
@@ -18,8 +19,8 @@ from keras_transformer.testing import check_cache
 
 SIZES = {**BLOCK_SIZES, "rate": 0.5}  # no step drops anything
 MAKERS = {
-    "layer": lambda **kwargs: EncoderLayer(**SIZES, **kwargs),
-    "encoder": lambda **kwargs: Encoder(**SIZES, n=2, **kwargs),
+    "layer": lambda **kwargs: EncoderLayer(**gathered({**SIZES, **kwargs})),
+    "encoder": lambda **kwargs: Encoder(**gathered({**SIZES, **kwargs, "n": 2})),
 }
 EITHER = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 X = normal(2, 5, 8)

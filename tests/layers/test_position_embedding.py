@@ -14,6 +14,7 @@ from keras_transformer.layers import PositionEmbeddingFixedWeights, PositionEmbe
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
 SIZES = {"seq_length": 5, "vocab_size": 10, "output_dim": 6}
+ANY_LENGTH = {**SIZES, "seq_length": None}
 IDS = np.array([[5, 6, 7, 2, 0], [3, 4, 2, 0, 0]], "int32")
 EITHER = pytest.mark.parametrize(
     "layer_class", (PositionEmbeddingFixedWeights, PositionEmbeddingLayer)
@@ -48,7 +49,15 @@ class TestLearnedPositions(LayerContract):
 
 @EITHER
 def test_bad_sizes_are_refused(layer_class):
-    check_sizes_are_refused(lambda **kwargs: layer_class(**{**SIZES, **kwargs}), *SIZES)
+    def make(**kwargs):
+        return layer_class(**{**SIZES, **kwargs})
+
+    check_sizes_are_refused(make, "vocab_size", "output_dim")
+    check_refused(make, seq_length=0)
+
+
+def test_learned_positions_are_counted():
+    check_refused(lambda **kwargs: PositionEmbeddingLayer(**{**SIZES, **kwargs}), seq_length=None)
 
 
 def test_sines_and_cosines_come_in_pairs():
@@ -117,12 +126,17 @@ def test_learned_positions_are_added_to_learned_words():
 
 @pytest.mark.parametrize("freeze_words", (False, True))
 def test_fixed_positions_have_no_end(freeze_words):
-    layer = PositionEmbeddingFixedWeights(**SIZES, freeze_words=freeze_words)
+    layer = PositionEmbeddingFixedWeights(**ANY_LENGTH, freeze_words=freeze_words)
     ids = np.tile(IDS, (1, 40))
     y = numpy(layer(ids))
     assert y.shape == (2, 200, 6)
     np.testing.assert_allclose(y[:, :5], numpy(layer(IDS)), atol=1e-6)
     assert len(np.unique(y[0, ::5].round(4), axis=0)) == 40  # the same word at 40 positions
+
+
+def test_a_sequence_is_not_longer_than_the_length_that_was_given():
+    with pytest.raises(ValueError, match=r"Received: a length of 6, seq_length=5"):
+        PositionEmbeddingFixedWeights(**SIZES)(np.zeros((2, 6), "int32"))
 
 
 def test_learned_positions_have_an_end():
@@ -147,7 +161,7 @@ def test_a_part_from_a_later_start_is_a_slice_of_the_whole(layer_class):
 
 @pytest.mark.every_backend
 def test_far_positions_begin_where_they_are_told_in_half_precision():
-    layer = PositionEmbeddingFixedWeights(**SIZES, dtype="mixed_bfloat16")
+    layer = PositionEmbeddingFixedWeights(**ANY_LENGTH, dtype="mixed_bfloat16")
     layer.build(IDS.shape)
     whole = numpy(layer(np.tile(IDS, (1, 80))))
     start = ops.convert_to_tensor(300, dtype="int32")
@@ -163,7 +177,7 @@ def test_sinusoids_from_a_later_start_are_a_slice_of_the_whole():
 @pytest.mark.every_backend
 def test_positions_are_exact_in_half_precision():
     """Counted in bfloat16, which has 8 bits, positions 256 and 257 would be one."""
-    layer = PositionEmbeddingFixedWeights(**SIZES, freeze_words=True, dtype="mixed_bfloat16")
+    layer = PositionEmbeddingFixedWeights(**ANY_LENGTH, freeze_words=True, dtype="mixed_bfloat16")
     y = numpy(layer(np.zeros((1, 500), "int32")))[0]
     expected = numpy(sinusoidal_encoding(500, 6)) + np.array([0, 1, 0, 1, 0, 1])  # word 0
     np.testing.assert_allclose(y, expected, atol=0.02)  # the rounding of numbers up to 2

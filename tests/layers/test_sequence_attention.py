@@ -73,5 +73,5 @@ def random_weights_of(steps, features):
 
 
 def test_a_longer_sequence_is_refused():
-    with pytest.raises(ValueError, match=r"longer than the 5 biases.*Received: a length of 6"):
+    with pytest.raises(ValueError, match=r"longer than `seq_length`.*Received: a length of 6"):
         SequenceAttention(5)(normal(2, 6, 3))

@@ -2,13 +2,13 @@ import keras
 import numpy as np
 import pytest
 from layer_contract import (
-    BAD_RATES,
     HALF_POLICIES,
     check_dropout,
     check_refused,
     check_saved,
     check_sizes_are_refused,
     dtype_of,
+    gathered,
     numpy,
     random_weights,
 )
@@ -23,7 +23,7 @@ SIZES = {
     "d_k": 3,
     "d_v": 5,
     "d_model": 8,
-    "d_ff_inner": 16,
+    "d_ff": 16,
     "n": 2,
     "rate": 0.0,
 }
@@ -38,7 +38,7 @@ SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 
 
 def make(**kwargs):
-    return Bert(**{**SIZES, **kwargs})
+    return Bert(**gathered({**SIZES, **kwargs}))
 
 
 def inputs_of(model):
@@ -172,14 +172,8 @@ def test_drops_out_in_training_only(variant, rate):
 
 class TestArguments:
     def test_bad_sizes_are_refused(self):
-        check_sizes_are_refused(make, *SIZES.keys() - {"rate"})
+        check_sizes_are_refused(make, "vocab_size", "seq_length")
         check_refused(make, num_segments=0)
-        check_refused(make, epsilon=0)
-
-    def test_bad_rates_are_refused(self):
-        for rate in BAD_RATES:
-            check_refused(make, rate=rate)
-            check_refused(make, attention_rate=rate)
 
     @pytest.mark.parametrize("pooler", ("mean", "", True))
     def test_an_unknown_pooler_is_refused(self, pooler):
@@ -187,6 +181,7 @@ class TestArguments:
 
     def test_a_text_longer_than_the_learned_positions_is_refused(self):
         with pytest.raises(
-            ValueError, match=r"the 8 learned positions[\s\S]*Received: a length of 9"
+            ValueError,
+            match=r"longer than `seq_length`[\s\S]*Received: a length of 9, seq_length=8",
         ):
             make()(np.ones((1, 9), "int32"))

@@ -1,13 +1,13 @@
 import keras
 import numpy as np
 import pytest
-from layer_contract import HALF_POLICIES, check_dropout, numpy, random_weights
+from layer_contract import HALF_POLICIES, check_dropout, gathered, numpy, random_weights
 from quick import some_of
 
 from keras_transformer.models import AnsweringBert, Bert, PretrainingBert
 from keras_transformer.objectives.losses import MaskedCrossEntropy
 
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 16, "n": 1, "rate": 0.0}
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "n": 1, "rate": 0.0}
 IDS = np.array([[2, 5, 4, 3, 7, 3], [2, 4, 3, 10, 3, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 POSITIONS = np.array([[2, 4], [1, 0]], "int32")
@@ -16,7 +16,7 @@ SPANS = {"start": np.array([4, 3], "int32"), "end": np.array([4, 3], "int32")}
 
 
 def body(**kwargs):
-    return Bert(11, 8, **{**SIZES, **kwargs})
+    return Bert(11, 8, **gathered({**SIZES, **kwargs}))
 
 
 def make(model_class, **kwargs):

@@ -15,8 +15,9 @@ from quick import some_of
 
 from keras_transformer.models import Bert, EncoderClassifier
 from keras_transformer.models.classifier import mean_of_tokens
+from keras_transformer.settings import BlockSettings
 
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 16, "n": 1, "rate": 0.0}
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "n": 1, "rate": 0.0}
 POOLINGS = pytest.mark.parametrize("pooling", ("first", "mean", "pooler"))
 IDS = np.array([[2, 5, 6, 3, 7, 3], [2, 9, 3, 10, 3, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
@@ -24,7 +25,7 @@ SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 
 def make(num_labels=3, pooling="first", rate=0.0, **kwargs):
     pooler = "tanh" if pooling == "pooler" else None
-    body = Bert(11, 8, **SIZES, pooler=pooler, **kwargs)
+    body = Bert(11, 8, BlockSettings(**SIZES), pooler=pooler, **kwargs)
     return EncoderClassifier(body, num_labels, pooling, rate)
 
 
@@ -135,5 +136,5 @@ class TestArguments:
         check_refused(make, pooling=pooling)
 
     def test_a_text_longer_than_the_learned_positions_is_refused(self):
-        with pytest.raises(ValueError, match=r"the 8 learned positions"):
+        with pytest.raises(ValueError, match=r"longer than `seq_length`"):
             make()(np.ones((1, 9), "int32"))

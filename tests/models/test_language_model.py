@@ -8,6 +8,7 @@ from layer_contract import (
     check_saved,
     check_sizes_are_refused,
     dtype_of,
+    gathered,
     numpy,
     random_weights,
 )
@@ -19,8 +20,8 @@ from keras_transformer.testing import check_no_future_leak
 
 LSTM = {"vocab_size": 13, "d_model": 6, "units": 8, "n": 2, "rate": 0.0}
 TRANSFORMER = {
-    "vocab_size": 13, "seq_length": 6, "h": 2, "d_k": 3, "d_v": 5,
-    "d_model": 8, "d_ff_inner": 16, "n": 2, "rate": 0.0,
+    "vocab_size": 13, "h": 2, "d_k": 3, "d_v": 5,
+    "d_model": 8, "d_ff": 16, "n": 2, "rate": 0.0,
 }  # fmt: skip
 VARIANTS = {
     "lstm": (LSTMLanguageModel, LSTM),
@@ -34,10 +35,15 @@ TOKENS = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]], "int32")
 
 
 def make(variant, **kwargs):
-    kind, arguments = variant
-    model = kind(**{**arguments, **kwargs})
+    model = make_unbuilt(variant, **kwargs)
     model.build((None, None))
     return model
+
+
+def make_unbuilt(variant, **kwargs):
+    kind, arguments = variant
+    arguments = {**arguments, **kwargs}
+    return kind(**(arguments if kind is LSTMLanguageModel else gathered(arguments)))
 
 
 def with_random_weights(variant, **kwargs):
@@ -76,8 +82,7 @@ def test_the_published_number_of_parameters():
 
 @ALL
 def test_built_is_as_good_as_called(variant):
-    kind, arguments = variant
-    called, built = kind(**arguments), with_random_weights(variant)
+    called, built = make_unbuilt(variant), with_random_weights(variant)
     called(TOKENS)
     assert [x.shape for x in called.weights] == [x.shape for x in built.weights]
     called.set_weights(built.get_weights())

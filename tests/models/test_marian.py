@@ -9,7 +9,7 @@ from layer_contract import numpy
 from marian_files import publish_tokenizers, read_sentences, sentencepiece, train_pieces
 from safetensors.numpy import load_file, save_file
 
-from keras_transformer import MarianTokenizer, TransformerModel, Translate
+from keras_transformer import BlockSettings, MarianTokenizer, TransformerModel, Translate
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.export.ctranslate2 import CTranslate2Translate, export_ctranslate2
@@ -157,11 +157,11 @@ class TestModel:
         change_config(folder, activation_function="relu")
         model = Translate.from_marian(folder, dtype="mixed_bfloat16").model
         config, expected = model.get_config(), {"h": 2, "d_k": 3, "d_v": 3, "d_model": D, "n": 1}
-        expected |= {"rate": 0.1, "attention_rate": 0.2, "activation_rate": 0.3, "d_ff_inner": FF}
-        expected |= {"activation": "relu", "enc_seq_length": 64, "dec_seq_length": 64}
+        expected |= {"rate": 0.1, "attention_rate": 0.2, "activation_rate": 0.3, "d_ff": FF}
+        expected |= {"activation": "relu", "enc_seq_length": None, "dec_seq_length": None}
         expected |= {"tie_output": True, "share_embeddings": True, "output_bias": True}
         assert {name: config[name] for name in expected} == expected
-        assert model.compute_dtype == "bfloat16" and not model.norm_first
+        assert model.compute_dtype == "bfloat16" and not model.settings.norm_first
 
     def test_copies_and_tables_of_positions_are_left_aside(self, folder):
         expected = Translate.from_marian(folder).model.get_weights()
@@ -202,8 +202,9 @@ class TestTranslating:
     def test_ctranslate2_is_given_the_bias(self, tmp_path):
         pytest.importorskip("ctranslate2")
         words = WordTokenizer.train([" ".join(f"w{i}" for i in range(30))])
-        sizes = (words.vocab_size, words.vocab_size, 8, 8, 2, 4, 4, 8, 16, 1, 0.0)
-        model = TransformerModel(*sizes, tie_output=True, output_bias=True)
+        settings = BlockSettings(h=2, d_model=8, d_ff=16)
+        sizes = (words.vocab_size, words.vocab_size)
+        model = TransformerModel(*sizes, settings=settings, tie_output=True, output_bias=True)
         model.build(((None, None), (None, None)))
         model.bias.assign(np.random.default_rng(0).normal(scale=3.0, size=words.vocab_size))
         translate = Translate(model, words, words)

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from layer_contract import BAD_RATES, check_refused, check_sizes_are_refused, numpy
+from layer_contract import check_refused, check_sizes_are_refused, gathered, numpy
 from translator_contract import (
     SOURCE,
     TARGET,
@@ -19,17 +19,15 @@ from keras_transformer.objectives.metrics import MaskedAccuracy, masked_accuracy
 
 SIZES = {
     **VOCABULARIES,
-    "enc_seq_length": 6,
-    "dec_seq_length": 5,
     "h": 2,
     "d_k": 3,
     "d_v": 5,
     "d_model": 8,
-    "d_ff_inner": 16,
+    "d_ff": 16,
     "n": 2,
     "rate": 0.0,
 }
-LARGER = {"d_k": 16, "d_v": 16, "d_model": 32, "d_ff_inner": 64, "n": 1}
+LARGER = {"d_k": 16, "d_v": 16, "d_model": 32, "d_ff": 64, "n": 1}
 VARIANTS = {
     "post_norm": {},
     "pre_norm": {"norm_first": True, "activation": "gelu"},
@@ -45,6 +43,10 @@ class _Transformer:
     sizes = SIZES
     larger = LARGER
     still = ("key_projection/bias",)  # the same for all scores of a row
+
+    @classmethod
+    def arguments(cls, **kwargs):
+        return gathered({**cls.sizes, **kwargs})
 
 
 @variants(VARIANTS, quick=("tied_with_bias", "tied_and_shared"))
@@ -169,14 +171,24 @@ class TestAttentionScores:
 
 class TestArguments:
     def test_bad_sizes_are_refused(self):
-        check_sizes_are_refused(make, *SIZES.keys() - {"rate", "d_model"})
-        for size in (0, -2, 8.0):
-            with pytest.raises(ValueError, match=rf"Received: \w+={size}$"):
-                make(d_model=size)
+        check_sizes_are_refused(make, *VOCABULARIES)
+        check_refused(make, enc_seq_length=0)
+        check_refused(make, dec_seq_length=0)
 
-    def test_bad_rates_are_refused(self):
-        for rate in BAD_RATES:
-            check_refused(make, rate=rate)
+    def test_the_arguments_of_the_course_are_settings(self):
+        flat = {**SIZES, "d_ff_inner": SIZES["d_ff"]}
+        del flat["d_ff"]
+        assert TransformerModel(**flat).settings == make().settings
+
+    def test_longer_sequences_than_announced_are_refused(self):
+        model = make(enc_seq_length=6, dec_seq_length=5)
+        assert model((SOURCE, TARGET_INPUT)).shape == (2, 5, 13)
+        for side, inputs in (
+            ("enc", (np.tile(SOURCE, 2), TARGET_INPUT)),
+            ("dec", (SOURCE, np.tile(TARGET_INPUT, 2))),
+        ):
+            with pytest.raises(ValueError, match=rf"longer than `{side}_seq_length`"):
+                model(inputs)
 
     def test_an_odd_size_is_refused(self):
         with pytest.raises(ValueError, match=r"even.*Received: \w+=7$"):

@@ -105,9 +105,30 @@ FAULTS = (
     _fault(
         "no final norm in pre-norm",
         "TransformerStack.__init__",
-        "if norm_first:",
+        "if settings.norm_first:",
         "if False:",
         "layers/test_encoder",
+    ),
+    _fault(
+        "options of a model's own paper ignored",
+        "WithSettings._settings",
+        "settings.with_defaults(**self.default_settings)",
+        "settings.with_defaults(**WithSettings.default_settings)",
+        "test_settings",
+    ),
+    _fault(
+        "dropout of attention weights is that of the sub-layers",
+        "MultiHeadAttention.from_settings",
+        "settings.attention_rate",
+        "settings.rate",
+        "test_settings",
+    ),
+    _fault(
+        "sequences longer than announced are read",
+        "check_length",
+        "length > most",
+        "False",
+        "models/test_transformer",
     ),
     _fault(
         "step of the decoder skips a norm in pre-norm",

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from translating import make_translate, shared_translate
 
-from keras_transformer import Bert, EncoderClassifier, RecurrentTranslator, WordPieceTokenizer
+from keras_transformer import (
+    Bert,
+    BlockSettings,
+    EncoderClassifier,
+    RecurrentTranslator,
+    WordPieceTokenizer,
+)
 from keras_transformer.inference.translate import Hypothesis
 from keras_transformer.pages.attention_page import (
     AttentionView,
@@ -19,7 +25,7 @@ from keras_transformer.pages.attention_page import (
 )
 
 TEXTS = ["the train leaves at seven", "anna has the tickets"]
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff_inner": 8, "n": 3, "rate": 0.1}
+SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 8, "n": 3, "rate": 0.1}
 
 
 def make_view(queries=("a", "b"), keys=("x", "y", "z"), layers=2, heads=3):
@@ -186,7 +192,7 @@ TOKENIZER = WordPieceTokenizer.train(TEXTS, min_count=1)
 
 
 def make_bert(**options):
-    model = Bert(TOKENIZER.vocab_size, 16, **SIZES, **options)
+    model = Bert(TOKENIZER.vocab_size, 16, BlockSettings(**SIZES), **options)
     model.build((None, None))
     return model
 

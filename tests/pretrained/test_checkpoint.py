@@ -142,7 +142,7 @@ def test_arguments_come_from_the_config(tmp_path):
     publish(tmp_path, bert_shapes(), hidden_act="relu", layer_norm_eps=1e-3)
     config = Bert.from_pretrained(tmp_path, dtype="mixed_bfloat16").get_config()
     expected = {"vocab_size": V, "seq_length": S, "h": 2, "d_k": 3, "d_v": 3, "d_model": D}
-    expected |= {"d_ff_inner": FF, "n": 1, "rate": 0.1, "activation": "relu", "epsilon": 1e-3}
+    expected |= {"d_ff": FF, "n": 1, "rate": 0.1, "activation": "relu", "epsilon": 1e-3}
     expected["attention_rate"] = 0.2
     assert {name: config[name] for name in expected} == expected
     assert Bert.from_pretrained(tmp_path, dtype="mixed_bfloat16").compute_dtype == "bfloat16"

@@ -7,7 +7,7 @@ import pytest
 from run_script import run_script
 from translating import shared_translate
 
-from keras_transformer import Bert, WordPieceTokenizer
+from keras_transformer import Bert, BlockSettings, WordPieceTokenizer
 
 TEXTS = ["the train leaves at seven", "anna has the tickets"]
 
@@ -17,8 +17,7 @@ def folder(folder):
     """With a BERT besides."""
     tokenizer = WordPieceTokenizer.train(TEXTS, min_count=1)
     tokenizer.save(folder / "bert" / "tokenizer.json")
-    sizes = {"h": 2, "d_k": 4, "d_v": 4, "d_model": 8, "d_ff_inner": 8, "n": 2, "rate": 0.1}
-    model = Bert(tokenizer.vocab_size, 16, **sizes)
+    model = Bert(tokenizer.vocab_size, 16, BlockSettings(h=2, d_model=8, d_ff=8, n=2))
     model.build((None, None))
     model.save(folder / "bert" / "bert.keras")
     return folder

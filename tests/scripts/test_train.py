@@ -243,7 +243,7 @@ def test_a_streamed_run_with_all_that_there_is(folder):
     run = RunFolder(folder / "runs/all")
     history = run.read_history()
     assert len(history) == 2 and all(0 <= row["validation_bleu"] <= 100 for row in history)
-    assert run.read_model().share_embeddings and run.read_model().attention_rate == 0.1
+    assert run.read_model().share_embeddings and run.read_model().settings.attention_rate == 0.1
     run_script("average_checkpoints.py", "runs/all", "--last", "2", folder=folder)
     flags = ["--weights", "average", "--beam", "2", "--tokenize", "none"]
     scores = run_script("evaluate.py", "runs/all", *flags, folder=folder)

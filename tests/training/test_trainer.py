@@ -14,7 +14,7 @@ from keras import ops
 from quick import some_of
 from tiny import PAIRS, WORDS, At, make_batches, make_dataset, make_model, make_trainer
 
-from keras_transformer import RunFolder, Trainer, TransformerModel, Translate
+from keras_transformer import BlockSettings, RunFolder, Trainer, TransformerModel, Translate
 from keras_transformer.backends import backend_module
 from keras_transformer.objectives.metrics import loss_and_totals
 from keras_transformer.training.checkpoints import Checkpoints
@@ -268,7 +268,7 @@ def test_a_loss_that_is_not_finite_stops_it_and_keeps_the_last_checkpoint(datase
 
 
 def test_a_model_that_is_not_built_is_refused(dataset, tmp_path):
-    model = TransformerModel(9, 9, 8, 8, h=2, d_k=4, d_v=4, d_model=8, d_ff_inner=8, n=1, rate=0)
+    model = TransformerModel(9, 9, settings=BlockSettings(h=2, d_model=8, d_ff=8))
     with pytest.raises(ValueError, match="Build the model first"):
         Trainer(model, keras.optimizers.SGD(), tmp_path)
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from keras_transformer._utils.checks import check_positive, check_rate, check_sizes
+from keras_transformer._utils.checks import check_positive, check_rate, check_sizes, given
 
 EPSILON = 1e-5  # of layer normalization, if nothing else is asked for; torch.nn.Transformer's
 
@@ -71,8 +71,7 @@ class BlockSettings:
             attention_rate=self.attention_rate,
             activation_rate=self.activation_rate,
         )
-        if self.epsilon is not None:
-            check_positive(epsilon=self.epsilon)
+        check_positive(**given(epsilon=self.epsilon))
 
     def _size_of_a_head(self):
         if self.d_model % self.h:

@@ -1,22 +1,48 @@
-"""Checks that constructors share."""
+"""Checks of arguments: each raises a ValueError that names the first bad one.
+
+Example:
+    >>> check_sizes(batch_size=64, **given(n_sentences=None))
+"""
+
+
+def given(**arguments):
+    """The arguments that are not None, for those that may be left out."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _is_number(value, kinds):
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
 def check_sizes(**sizes):
     """Raises a ValueError that names the first size that is not a positive integer."""
     for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        if not _is_number(size, int) or size < 1:
             raise ValueError(f"`{name}` must be a positive int. Received: {name}={size!r}")
 
 
-def check_optional_sizes(**sizes):
-    """Likewise, where None is allowed."""
-    check_sizes(**{name: size for name, size in sizes.items() if size is not None})
+def check_integers(least, greatest, **numbers):
+    """Raises a ValueError that names the first number that is no integer from least to greatest."""
+    for name, number in numbers.items():
+        if not _is_number(number, int) or not least <= number <= greatest:
+            raise ValueError(
+                f"`{name}` must be an int from {least} to {greatest}. Received: {name}={number!r}"
+            )
+
+
+def check_numbers(least, greatest, **numbers):
+    """Raises a ValueError that names the first number that is not from least to greatest."""
+    for name, number in numbers.items():
+        if not _is_number(number, (int, float)) or not least <= number <= greatest:
+            raise ValueError(
+                f"`{name}` must be a number from {least} to {greatest}. Received: {name}={number!r}"
+            )
 
 
 def check_rate(**rates):
     """Raises a ValueError that names the first rate that is not in [0, 1)."""
     for name, rate in rates.items():
-        if not isinstance(rate, (int, float)) or not 0 <= rate < 1:
+        if not _is_number(rate, (int, float)) or not 0 <= rate < 1:
             raise ValueError(
                 f"`{name}` must be at least 0 and less than 1. Received: {name}={rate!r}"
             )
@@ -25,7 +51,7 @@ def check_rate(**rates):
 def check_positive(**numbers):
     """Raises a ValueError that names the first number that is not positive."""
     for name, number in numbers.items():
-        if not isinstance(number, (int, float)) or not number > 0:
+        if not _is_number(number, (int, float)) or not number > 0:
             raise ValueError(f"`{name}` must be positive. Received: {name}={number!r}")
 
 

@@ -1,11 +1,13 @@
 """Writing that never harms what was written before."""
 
 import contextlib
+import math
 import os
 import shutil
 from pathlib import Path
 
 _CHUNK = 1 << 20  # bytes
+_HEADER = 1 << 13  # bytes: more than HDF5 writes about a variable, or about a file
 
 
 @contextlib.contextmanager
@@ -57,11 +59,17 @@ def check_overwriting(folder, mark, overwrite):
         )
 
 
-def reserve(path, size):
-    """Raises an OSError now if a file of `size` bytes cannot be written.
+def reserve(path, variables):
+    """Raises an OSError now if the disk has no room for an HDF5 file of variables.
 
-    For libraries that would crash in the middle of writing.
+    HDF5 itself would crash the process in mid-file.
+
+    Args:
+        path: where the file will be.
+        variables: list of Keras variables.
     """
+    numbers = sum(math.prod(x.shape) * (8 if "64" in x.dtype else 4) for x in variables)
+    size = numbers + (len(variables) + 1) * _HEADER
     with open(path, "wb") as file:
         for start in range(0, size, _CHUNK):
             file.write(bytes(min(_CHUNK, size - start)))

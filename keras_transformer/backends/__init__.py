@@ -7,7 +7,7 @@ def backend_module():
     """The module of the active backend.
 
     Each has the class `TrainingStep` and the functions `compile_inference`, `describe_device`,
-    `distribution`, `make_deterministic` and `processes`; TensorFlow's has `update_adam`, too.
+    `distribution`, `make_deterministic` and `processes`.
 
     Raises:
         ValueError: if there is none for the backend.
@@ -25,3 +25,12 @@ def backend_module():
         "Training and translating run on TensorFlow or JAX: set KERAS_BACKEND to one of them. "
         f"Layers, models and model.fit run on others as well. Received: {backend}"
     )
+
+
+def adam_class():
+    """The class of Adam that is fastest on the active backend: Keras's, or one of its kind."""
+    if keras.config.backend() == "tensorflow":
+        from keras_transformer.backends.fused_adam import FusedAdam
+
+        return FusedAdam
+    return keras.optimizers.Adam

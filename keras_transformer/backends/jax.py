@@ -10,9 +10,10 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from keras_transformer.backends.accumulation import accumulation
 from keras_transformer.backends.device import Device, processor
 from keras_transformer.backends.processes import lost_process
-from keras_transformer.data.accumulation import accumulation, with_words
+from keras_transformer.data.accumulation import with_words
 from keras_transformer.data.prefetching import prefetched
 
 # Until a process that is not heard of counts as lost. JAX then ends the others itself.

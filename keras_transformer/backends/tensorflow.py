@@ -9,9 +9,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.backends.accumulation import accumulation
 from keras_transformer.backends.device import Device, processor
 from keras_transformer.backends.processes import lost_process
-from keras_transformer.data.accumulation import accumulation, with_words
+from keras_transformer.data.accumulation import with_words
 from keras_transformer.data.prefetching import prefetched
 
 # A batch as `with_words` gives it, of any size: one trace for all shapes computes as fast as one
@@ -143,33 +144,6 @@ class TrainingStep:
         results = self._strategy.run(on_replica, (inputs, target, words))
         first = self._strategy.experimental_local_results
         return tf.nest.map_structure(lambda x: first(x)[0], results)
-
-
-def update_adam(variable, mean, square, gradient, step, learning_rate, beta_1, beta_2, epsilon):
-    """Updates a variable and its moments for a gradient of its shape: one operation.
-
-    Args:
-        variable: `tf.Variable`.
-        mean: the same, of the gradients' moving average.
-        square: the same, of that of their squares.
-        gradient: tensor, or `tf.IndexedSlices`.
-        step: the number of this update, 1 at first.
-        learning_rate, beta_1, beta_2, epsilon: scalars.
-    """
-    numbers = (step, learning_rate, beta_1, beta_2, epsilon)
-    step, learning_rate, beta_1, beta_2, epsilon = (tf.cast(x, variable.dtype) for x in numbers)
-    tf.raw_ops.ResourceApplyAdam(
-        var=variable.handle,
-        m=mean.handle,
-        v=square.handle,
-        beta1_power=beta_1**step,
-        beta2_power=beta_2**step,
-        lr=learning_rate,
-        beta1=beta_1,
-        beta2=beta_2,
-        epsilon=epsilon,
-        grad=tf.cast(tf.convert_to_tensor(gradient), variable.dtype),
-    )
 
 
 def compile_inference(model, jit_compile):

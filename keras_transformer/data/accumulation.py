@@ -5,12 +5,6 @@ import numpy as np
 from keras_transformer._utils.special_tokens import PADDING_ID
 
 
-def accumulation(optimizer):
-    """The number of batches whose gradients an optimizer adds up for one update."""
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of one that scales the loss
-    return optimizer.gradient_accumulation_steps or 1
-
-
 def with_words(batches, start=0, steps=1, multiple=1):
     """Each batch with the number of words by which the sum of its losses is to be divided.
 

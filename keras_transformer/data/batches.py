@@ -5,6 +5,7 @@ import math
 import keras
 import numpy as np
 
+from keras_transformer._utils.checks import check_sizes, given
 from keras_transformer._utils.special_tokens import PADDING_ID
 
 
@@ -65,12 +66,13 @@ class LengthBuckets(keras.utils.PyDataset):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        sizes = [size for size in (batch_size, batch_tokens) if size is not None]
-        if len(sizes) != 1 or sizes[0] < 1:
+        size = given(batch_size=batch_size, batch_tokens=batch_tokens)
+        if len(size) != 1:
             raise ValueError(
-                "Give the size of a batch either in rows or in tokens, and a positive one. "
+                "Give the size of a batch either in rows or in tokens. "
                 f"Received: batch_size={batch_size}, batch_tokens={batch_tokens}"
             )
+        check_sizes(**size)
         self._vocab_sizes = (source_vocab_size, target_vocab_size)
         self.batch_size = batch_size
         self.batch_tokens = batch_tokens

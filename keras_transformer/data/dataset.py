@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 
-from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.checks import check_choice, check_sizes, given
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import (
@@ -44,9 +44,8 @@ class PreparedDataset:
     dropped: dict
 
     def batches(
-        self, pairs, batch_size=None, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0,
-        counted=None,
-    ):  # fmt: skip
+        self, pairs, batch_size=None, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0
+    ):
         """Batches of sentence pairs.
 
         Args:
@@ -55,7 +54,6 @@ class PreparedDataset:
             seed, batch_tokens, multiple: see `LengthBuckets`.
             bpe_dropout: the chance to leave out a merge; above 0 the pairs are taken apart anew for
                 each epoch.
-            counted: of pairs that stay in their file, see `StreamedBuckets`.
 
         Returns:
             A `LengthBuckets`, or `StreamedBuckets` of pairs that stay in their file.
@@ -74,7 +72,6 @@ class PreparedDataset:
                 pairs,
                 lambda block, seed: self.batches(block, batch_size, seed, batch_tokens, multiple),
                 seed,
-                counted,
             )
         source, target = (
             tokenizer.with_dropout(bpe_dropout) if bpe_dropout else tokenizer
@@ -132,11 +129,9 @@ class PrepareDataset:
         vocab_size=8000,
         share_vocabulary=False,
     ):
-        if n_sentences is not None:
-            check_sizes(n_sentences=n_sentences)
         check_sizes(min_count=min_count, max_length=max_length, vocab_size=vocab_size)
-        if tokenizer not in ("words", "bpe"):
-            raise ValueError(f"`tokenizer` must be words or bpe. Received: tokenizer={tokenizer!r}")
+        check_sizes(**given(n_sentences=n_sentences))
+        check_choice(("words", "bpe"), tokenizer=tokenizer)
         if not (validation_share > 0 and test_share > 0 and validation_share + test_share < 1):
             raise ValueError(
                 "The shares must be positive and leave something for training. "

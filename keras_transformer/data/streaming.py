@@ -131,66 +131,81 @@ class StreamedBuckets(keras.utils.PyDataset):
         file: a `PairFile`.
         make_batches: function from a list of pairs and a seed to their `LengthBuckets`.
         seed: of the order; None keeps it.
-        counted: the attribute of an equal one, or None: then the file is read once to count. One of
-            another number of blocks is not used.
-
-    Attributes:
-        counted: of each block the number of its batches, their lengths and their share of padding,
-            as JSON can hold it.
 
     Raises:
         ValueError: when a block turns out to have another number of batches than was counted.
     """
 
-    def __init__(self, file, make_batches, seed=None, counted=None, **kwargs):
+    def __init__(self, file, make_batches, seed=None, **kwargs):
         super().__init__(**kwargs)
         self.file = file
         self.seed = seed
         self._make_batches = make_batches
-        if counted is None or len(counted) != file.number_of_blocks:
-            opened = map(self._open, range(file.number_of_blocks))  # one at a time
-            counted = [[len(x), x.shapes, x.padding_share] for x in opened]
-        self.counted = counted
-        lengths, shapes, padding = zip(*counted, strict=True)
-        self.shapes = sorted({length for some in shapes for length in some})
-        self.padding_share = float(np.average(padding, weights=lengths))
-        self._lengths = np.array(lengths)
+        self._counted = None
         self.set_epoch(0)
+
+    @property
+    def counted(self):
+        """Of each block the number of its batches, their lengths and their share of padding.
+
+        The file is read once to count them, unless the counts of an equal one, which JSON can hold,
+        are set before. Those of another number of blocks are not used.
+        """
+        if self._counted is None:
+            opened = map(self._open, range(self.file.number_of_blocks))  # one at a time
+            self._counted = [[len(x), x.shapes, x.padding_share] for x in opened]
+        return self._counted
+
+    @counted.setter
+    def counted(self, counted):
+        if counted is not None and len(counted) == self.file.number_of_blocks:
+            self._counted = counted
+
+    @property
+    def shapes(self):
+        """The lengths that occur."""
+        return sorted({length for _, shapes, _ in self.counted for length in shapes})
+
+    @property
+    def padding_share(self):
+        """The share of padding in all batches."""
+        weights, _, shares = zip(*self.counted, strict=True)
+        return float(np.average(shares, weights=weights))
 
     def set_epoch(self, epoch):
         """Goes to an epoch, the first being 0."""
         self.epoch = epoch
-        self._order = np.arange(len(self._lengths))
+        self._order = np.arange(self.file.number_of_blocks)
         if self.seed is not None:
             np.random.default_rng((self.seed, epoch)).shuffle(self._order)
-        self._ends = np.cumsum(self._lengths[self._order])
         self._loaded = None, None
 
     def on_epoch_end(self):
         self.set_epoch(self.epoch + 1)
 
     def __len__(self):
-        return int(self._ends[-1])
+        return sum(number for number, _, _ in self.counted)
 
     def __getitem__(self, index):
         if not 0 <= index < len(self):
             raise IndexError(f"There are {len(self)} batches. Received: {index}")
-        place = int(np.searchsorted(self._ends, index, side="right"))
+        ends = np.cumsum([self.counted[block][0] for block in self._order])
+        place = int(np.searchsorted(ends, index, side="right"))
         if self._loaded[0] != place:
             batches = self._open(self._order[place])
             self._check(self._order[place], batches)
             batches.set_epoch(self.epoch)
             self._loaded = place, batches
-        return self._loaded[1][index - (self._ends[place] - len(self._loaded[1]))]
+        return self._loaded[1][index - (ends[place] - len(self._loaded[1]))]
 
     def _open(self, block):
         seed = None if self.seed is None else self.seed + int(block)
         return self._make_batches(self.file.read_block(block), seed)
 
     def _check(self, block, batches):
-        if len(batches) != self._lengths[block]:
+        if len(batches) != self.counted[block][0]:
             raise ValueError(
                 f"A block of {self.file.path} has {len(batches)} batches: they were counted by "
                 "another version or for other settings. Remove batches.json from the run's folder. "
-                f"Received: {self._lengths[block]} in `counted`"
+                f"Received: {self.counted[block][0]} in `counted`"
             )

@@ -2,7 +2,12 @@
 
 import dataclasses
 
-from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.checks import (
+    check_integers,
+    check_numbers,
+    check_positive,
+    check_sizes,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,15 +59,11 @@ class SearchOptions:
 
     def __post_init__(self):
         check_sizes(beam_size=self.beam_size, n_best=self.n_best)
-        for name in _NOT_NEGATIVE:
-            value = getattr(self, name)
-            kind, its_name = (int, "an int") if name in _INTEGERS else ((int, float), "a number")
-            if not isinstance(value, kind) or isinstance(value, bool) or not 0 <= value < 1e9:
-                raise ValueError(
-                    f"`{name}` must be {its_name} from 0 to 1e9. Received: {name}={value!r}"
-                )
-        if not isinstance(self.top_p, (int, float)) or not 0 < self.top_p <= 1:
-            raise ValueError(f"`top_p` must be in (0, 1]. Received: top_p={self.top_p!r}")
+        values = dataclasses.asdict(self)
+        check_integers(0, _MOST, **{name: values[name] for name in _INTEGERS})
+        check_numbers(0, _MOST, **{name: values[name] for name in _NUMBERS})
+        check_positive(top_p=self.top_p)
+        check_numbers(0, 1, top_p=self.top_p)
         if self.max_length_ratio < self.min_length_ratio:
             raise ValueError(
                 "`max_length_ratio` must be at least `min_length_ratio`. "
@@ -100,7 +101,6 @@ class SearchOptions:
 
 EXTRA_LENGTH = 8  # tokens that a translation may be longer, so that a short source has room
 
+_MOST = 10**9
 _INTEGERS = ("top_k", "seed", "no_repeat_ngram_size")
-_NOT_NEGATIVE = (
-    *_INTEGERS, "length_penalty", "temperature", "min_length_ratio", "max_length_ratio"
-)  # fmt: skip
+_NUMBERS = ("length_penalty", "temperature", "min_length_ratio", "max_length_ratio")

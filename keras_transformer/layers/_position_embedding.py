@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_optional_sizes, check_sizes
+from keras_transformer._utils.checks import check_sizes, given
 
 
 class PositionEmbedding(keras.layers.Layer):
@@ -12,7 +12,7 @@ class PositionEmbedding(keras.layers.Layer):
     def __init__(self, seq_length, vocab_size, output_dim, **kwargs):
         super().__init__(**kwargs)
         check_sizes(vocab_size=vocab_size, output_dim=output_dim)
-        check_optional_sizes(seq_length=seq_length)
+        check_sizes(**given(seq_length=seq_length))
         self.seq_length = seq_length
         self.vocab_size = vocab_size
         self.output_dim = output_dim

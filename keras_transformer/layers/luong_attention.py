@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_choice, check_sizes
+from keras_transformer._utils.checks import check_choice, check_sizes, given
 from keras_transformer.layers._recurrent_attention import RecurrentAttention
 from keras_transformer.layers.additive_attention import AdditiveAttention
 from keras_transformer.layers.dot_product_attention import masked_softmax
@@ -44,9 +44,8 @@ class LuongAttention(RecurrentAttention):
         super().__init__(**kwargs)
         check_choice(("dot", "general", "concat"), score=score)
         check_choice(("monotonic", "predictive"), alignment=alignment)
-        if window is not None:
-            check_sizes(window=window)
-        elif alignment == "predictive":
+        check_sizes(**given(window=window))
+        if window is None and alignment == "predictive":
             raise ValueError(
                 "Give a `window` around the position that is predicted. Received: window=None"
             )

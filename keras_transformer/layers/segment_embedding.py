@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer._utils.checks import check_optional_sizes
+from keras_transformer._utils.checks import check_sizes, given
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.layers.position_embedding import PositionEmbeddingLayer
@@ -42,7 +42,7 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         **kwargs,
     ):
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
-        check_optional_sizes(num_segments=num_segments)
+        check_sizes(**given(num_segments=num_segments))
         self.num_segments = num_segments
         self.rate = rate
         self.epsilon = epsilon

@@ -3,7 +3,7 @@
 import numpy as np
 from keras import ops
 
-from keras_transformer._utils.checks import check_even
+from keras_transformer._utils.checks import check_even, check_positive
 
 
 def sinusoidal_encoding(length, output_dim, n=10000.0, start=0):
@@ -28,8 +28,7 @@ def sinusoidal_encoding(length, output_dim, n=10000.0, start=0):
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.5.
     """
     check_even(output_dim=output_dim)
-    if not n > 0:
-        raise ValueError(f"`n` must be positive. Received: n={n!r}")
+    check_positive(n=n)
     frequencies = np.float32(n) ** (-np.arange(0, output_dim, 2, dtype="float32") / output_dim)
     positions = ops.cast(start + ops.arange(length), "float32")
     angles = ops.expand_dims(positions, -1) * frequencies  # (..., T, D / 2)

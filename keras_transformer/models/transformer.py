@@ -6,8 +6,8 @@ from keras import ops
 from keras_transformer._utils.checks import (
     check_even,
     check_length,
-    check_optional_sizes,
     check_sizes,
+    given,
 )
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.layers._block import WithSettings
@@ -82,7 +82,8 @@ class TransformerModel(WithSettings, Translator):
         course = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff_inner": d_ff_inner}
         super().__init__(settings, {**course, "n": n, "rate": rate}, **kwargs)
         check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
-        check_optional_sizes(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
+        lengths = given(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
+        check_sizes(**lengths)
         check_even(d_model=self.settings.d_model)
         if share_embeddings and enc_vocab_size != dec_vocab_size:
             raise ValueError(

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_transformer._utils.checks import check_optional_sizes, check_sizes
+from keras_transformer._utils.checks import check_sizes, given
 from keras_transformer.layers._block import WithSettings
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
@@ -42,7 +42,7 @@ class VisionTransformer(WithSettings, keras.Model):
     def __init__(self, image_size, patch_size, num_classes, settings=None, d_head=None, **kwargs):
         super().__init__(settings, **kwargs)
         check_sizes(num_classes=num_classes)
-        check_optional_sizes(d_head=d_head)
+        check_sizes(**given(d_head=d_head))
         self.num_classes = num_classes
         self.d_head = d_head
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.checks import check_positive, check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -29,8 +29,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
     def __init__(self, d_model, warmup_steps=4000, scale=1.0, accumulation=1):
         check_sizes(d_model=d_model, warmup_steps=warmup_steps, accumulation=accumulation)
-        if not scale > 0:
-            raise ValueError(f"`scale` must be positive. Received: scale={scale!r}")
+        check_positive(scale=scale)
         self.d_model = d_model
         self.warmup_steps = warmup_steps
         self.scale = scale

@@ -6,7 +6,14 @@ import json
 import typing
 
 from keras_transformer import __version__
-from keras_transformer._utils.checks import check_rate
+from keras_transformer._utils.checks import (
+    check_choice,
+    check_integers,
+    check_positive,
+    check_rate,
+    check_sizes,
+    given,
+)
 from keras_transformer.settings import NAMES, BlockSettings
 
 # The attention of the encoder grows with the square of the length: without a limit, a text given as
@@ -109,20 +116,13 @@ class RunConfig:
     def __post_init__(self):
         for field in dataclasses.fields(self):
             _check_type(field, getattr(self, field.name))
-        for name in _POSITIVE:
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"`{name}` must be positive. Received: {value}")
-        for name in ("seed", "keep_weights"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"`{name}` must not be negative. Received: {getattr(self, name)}")
-        for name in _RATES:
-            check_rate(**{name: getattr(self, name)})
-        for name, values in _CHOICES.items():
-            if getattr(self, name) not in values:
-                raise ValueError(
-                    f"`{name}` must be one of {values}. Received: {getattr(self, name)!r}"
-                )
+        values = given(**dataclasses.asdict(self))
+        check_sizes(**{name: values[name] for name in _SIZES if name in values})
+        check_positive(**{name: values[name] for name in _POSITIVE if name in values})
+        check_rate(**{name: values[name] for name in _RATES})
+        check_integers(0, 2**32 - 1, seed=self.seed, keep_weights=self.keep_weights)
+        for name, choices in _CHOICES.items():
+            check_choice(choices, **{name: values[name]})
         if self.model == "transformer":
             self.block_settings()
         if self.accumulation > 1 and self.dtype == "mixed_float16":
@@ -238,12 +238,11 @@ def _check_type(field, value):
         )
 
 
-_POSITIVE = (
-    "min_count", "max_length", "d_model", "h", "d_ff", "n", "epochs", "batch_size",
-    "warmup_steps", "patience", "vocab_size", "accumulation", "batch_tokens", "clip_norm",
-    "learning_rate_scale",
+_SIZES = (
+    "n_sentences", "min_count", "max_length", "d_model", "h", "d_ff", "n", "epochs", "batch_size",
+    "warmup_steps", "patience", "vocab_size", "accumulation", "batch_tokens",
 )  # fmt: skip
-
+_POSITIVE = ("clip_norm", "learning_rate_scale")
 _RATES = ("rate", "attention_rate", "activation_rate", "label_smoothing", "bpe_dropout", "ema")
 
 DTYPES = ("auto", "float32", "mixed_bfloat16", "mixed_float16")

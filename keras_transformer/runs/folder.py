@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from keras_transformer._utils.files import replacing, reserve
-from keras_transformer.data.streaming import PairFile
+from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.models.recurrent import RecurrentTranslator
 from keras_transformer.models.transformer import TransformerModel
@@ -47,6 +47,21 @@ class RunFolder:
     def exists(self):
         """Whether a run was begun here."""
         return self._config.exists()
+
+    def begin(self, config, dataset, batches):
+        """Writes what is known before training, or the new settings with which a run goes on.
+
+        Args:
+            config: a `RunConfig`.
+            dataset: a `PreparedDataset`; one that `check_dataset` accepts, if the run goes on.
+            batches: those to train on.
+        """
+        if self.exists:
+            self.write_config(config)
+        else:
+            self.create(config, dataset)
+        if isinstance(batches, StreamedBuckets):
+            self.write_batches(batches.counted)
 
     def create(self, config, dataset):
         """Writes what is known before training: settings, vocabularies and test sentences."""
@@ -146,9 +161,7 @@ class RunFolder:
     def write_weights(self, model, name="best"):
         """Writes the model's weights under a name."""
         with replacing(self.weights_file(name)) as beside:
-            # HDF5 crashes the process when a disk is full in mid-file: four bytes a number, some
-            # for the names.
-            reserve(beside, 4 * model.count_params() + 2**20)
+            reserve(beside, model.variables)
             model.save_weights(beside)
 
     def write_epoch_weights(self, model, epoch, keep):

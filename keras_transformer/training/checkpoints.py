@@ -1,6 +1,5 @@
 """Everything needed to go on as if nothing had happened."""
 
-import io
 import itertools
 import json
 import re
@@ -10,7 +9,7 @@ from pathlib import Path
 import h5py
 from keras import ops
 
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.files import replacing, reserve
 from keras_transformer.settings import renamed
 
 
@@ -79,16 +78,14 @@ class Checkpoints:
         return {int(path.name): path for path in folders if re.fullmatch(r"\d{6}", path.name)}
 
     def _write_variables(self, path):
-        # In memory first: HDF5 crashes the process when a disk is full in mid-file.
-        memory = io.BytesIO()
-        with h5py.File(memory, "w") as file:
+        reserve(path, [x for variables in self._variables.values() for x in variables])
+        with h5py.File(path, "w") as file:
             file.attrs.update(self._made_of)
             for group, variables in self._variables.items():
                 for i, variable in enumerate(variables):
                     value = ops.convert_to_numpy(variable)
                     dataset = file.create_dataset(f"{group}/{i:04d}", data=value)
                     dataset.attrs["path"] = variable.path  # for those who look inside
-        path.write_bytes(memory.getbuffer())
 
     def _read_variables(self, path):
         with h5py.File(path, "r") as file:

@@ -49,19 +49,12 @@ def train_run(config, folder):
     dataset = prepare_dataset(config, run.read_tokenizers() if begun else None)
     if begun:
         run.check_dataset(dataset)
-    # Several processes have all read the folder when they join, and only then one of them writes.
+    # Several processes have all read the folder when they join, and only then one of them writes,
+    # its trainer.
     with backend_module().distribution() as scope:
         with scope():
             trainer = _make_trainer(config, run, dataset)
-        # Only now, for the trainer may refuse.
-        if trainer.chief and begun:
-            run.write_config(config)
-        elif trainer.chief:
-            run.create(config, dataset)
-        counted = run.read_batches() if begun and config.stream else None
-        batches = make_batches(config, dataset, counted)
-        if config.stream and trainer.chief:
-            run.write_batches(batches[0].counted)
+        batches = make_batches(config, dataset, run.read_batches() if begun else None)
         history, interrupted = trainer.train(*batches, config.epochs)
     if not trainer.chief:
         return None
@@ -110,7 +103,7 @@ def make_batches(config, dataset, counted=None):
     Args:
         config: a `RunConfig`.
         dataset: a `PreparedDataset`.
-        counted: of pairs that stay in their file, see `StreamedBuckets`.
+        counted: if pairs stay in their file, the counts of earlier batches, see `StreamedBuckets`.
 
     Returns:
         Batches of the training part, and of the validation part.
@@ -123,8 +116,9 @@ def make_batches(config, dataset, counted=None):
         config.batch_tokens,
         multiple=config.accumulation,
         bpe_dropout=config.bpe_dropout,
-        counted=counted,
     )
+    if config.stream:
+        batches.counted = counted
     validation = dataset.batches(dataset.validation, size, batch_tokens=config.batch_tokens)
     unit = f"{config.batch_tokens:,} tokens" if size is None else f"{size} pairs"
     print(
@@ -163,6 +157,8 @@ def _make_trainer(config, run, dataset):
         config.monitor,
         _make_bleu(config, model, dataset),
         tensorboard_writer(run.path / "tensorboard") if config.tensorboard and chief else None,
+        config,
+        dataset,
     )
 
 

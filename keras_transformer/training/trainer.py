@@ -10,7 +10,7 @@ import time
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_rate, check_sizes
+from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
 from keras_transformer.backends import backend_module
 from keras_transformer.objectives.metrics import loss_and_totals
 from keras_transformer.runs.folder import RunFolder
@@ -63,6 +63,9 @@ class Trainer:
             part after each epoch; None: they are not scored.
         writer: None, or what logs the numbers of each epoch: it has the method `add_scalar(name,
             value, epoch)`, as the writers of TensorBoard have.
+        config, dataset: a `RunConfig` and a `PreparedDataset`, which describe the run: before it
+            trains it writes them as well, so that `Translate.from_run` can use the folder. None:
+            the folder has no description.
 
     If the optimizer keeps moving averages of the weights (`use_ema`), it is these that are
     validated, saved and in the model in the end.
@@ -84,14 +87,12 @@ class Trainer:
         monitor="loss",
         bleu=None,
         writer=None,
+        config=None,
+        dataset=None,
     ):
         check_sizes(patience=patience)
         check_rate(label_smoothing=label_smoothing)
-        if monitor not in ("loss", "bleu") or (monitor == "bleu" and bleu is None):
-            raise ValueError(
-                "`monitor` must be loss, or bleu if there is a function `bleu`. "
-                f"Received: monitor={monitor!r}, bleu={bleu}"
-            )
+        check_choice(("loss",) if bleu is None else ("loss", "bleu"), monitor=monitor)
         if not model.built:
             raise ValueError(
                 "Build the model first: model.build(((None, None), (None, None))). "
@@ -106,6 +107,8 @@ class Trainer:
         self.monitor = monitor
         self.bleu = bleu
         self.writer = writer
+        self.config = config
+        self.dataset = dataset
         loss = functools.partial(loss_and_totals, label_smoothing=label_smoothing)
         self._step = backend_module().TrainingStep(model, optimizer, loss)
         self.chief = self._step.chief
@@ -130,6 +133,8 @@ class Trainer:
             OSError: if something cannot be saved; what was saved before is kept.
         """
         state = self._restore()
+        if self.chief and self.config is not None:
+            self.run.begin(self.config, self.dataset, batches)
         with interrupt_flag() as interrupt:
             while state.epoch < epochs and not self._has_waited_enough(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}")

@@ -227,7 +227,7 @@ def test_keras_takes_it():
 @pytest.mark.parametrize("sizes", [(4, 100), (None, None), (0, None), (None, 0)])
 def test_refuses_other_than_one_positive_size(sizes):
     rows, tokens = sizes
-    with pytest.raises(ValueError, match=f"batch_size={rows}, batch_tokens={tokens}$"):
+    with pytest.raises(ValueError, match=r"Received: .*batch_(size|tokens)="):
         LengthBuckets(EXAMPLES, rows, VOCAB_SIZE, VOCAB_SIZE, batch_tokens=tokens)
 
 

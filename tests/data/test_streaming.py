@@ -132,19 +132,23 @@ def test_is_counted_once(make):
         read.append(len(pairs))
         return encode(pairs, seed)
 
-    again = StreamedBuckets(batches.file, encode_and_tell, 0, counted)
+    again = StreamedBuckets(batches.file, encode_and_tell, 0)
+    again.counted = counted
     assert (len(again), again.shapes, read) == (len(batches), batches.shapes, [])
     assert again.padding_share == batches.padding_share
     assert same(epoch(again), epoch(batches))
     other = PairFile(batches.file.path, block_pairs=20)
-    assert len(StreamedBuckets(other, encode, 0, counted).counted) == 3
+    others = StreamedBuckets(other, encode, 0)
+    others.counted = counted
+    assert len(others.counted) == 3
 
 
 def test_says_so_if_it_was_counted_otherwise(make):
-    counted = make().counted
-    counted[2][0] += 1
-    with pytest.raises(ValueError, match=rf"Remove batches\.json.*Received: {counted[2][0]} in"):
-        epoch(StreamedBuckets(make().file, encode, 0, counted))
+    batches = make()
+    batches.counted[2][0] += 1
+    received = rf"Received: {batches.counted[2][0]} in"
+    with pytest.raises(ValueError, match=rf"Remove batches\.json.*{received}"):
+        epoch(batches)
 
 
 def test_one_block_gives_the_batches_of_a_list(tmp_path):

@@ -332,14 +332,14 @@ FAULTS = (
     ),
     _fault(
         "bias correction of Adam off by one",
-        "Adam.update_step",
+        "FusedAdam.update_step",
         "self.iterations + 1",
         "self.iterations + 2",
         "objectives/test_optimizer",
     ),
     _fault(
         "second moment of Adam uses beta_1",
-        "update_adam",
+        "FusedAdam.update_step",
         "beta2=beta_2",
         "beta2=beta_1",
         "objectives/test_optimizer",

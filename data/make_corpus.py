@@ -103,9 +103,9 @@ def make_text(by_pattern=None):
 
 def write(path=CORPUS):
     """Write the corpus beside its place and put it there in one step."""
-    beside = path.with_suffix(".part")
-    beside.write_bytes(make_text().encode("utf-8"))
-    os.replace(beside, path)
+    temporary = path.with_suffix(".part")
+    temporary.write_bytes(make_text().encode("utf-8"))
+    os.replace(temporary, path)
 
 
 if __name__ == "__main__":

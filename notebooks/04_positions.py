@@ -37,7 +37,7 @@ keras.utils.set_random_seed(0)
 # that row $t$ is $\sin t, \cos t, \sin\frac t{10}, \cos\frac t{10}$.
 
 # %%
-positions = np.array(sinusoidal_encoding(4, 4, n=100))
+positions = np.array(sinusoidal_encoding(4, 4, base=100))
 print(positions)
 
 t = np.arange(4)
@@ -91,7 +91,7 @@ plt.show()
 # %%
 n = 30
 
-encoding = np.array(sinusoidal_encoding(400, 32, n=n))
+encoding = np.array(sinusoidal_encoding(400, 32, base=n))
 plt.figure(figsize=(8, 2.6))
 plt.plot(encoding @ encoding[0])
 plt.xlabel("distance")

@@ -142,7 +142,7 @@ plt.show()
 # %%
 def fill(text, best=5):
     before, after = (tokenizer.encode(part).ids for part in text.split("▢"))
-    ids, segments = tokenizer.join([*before, tokenizer.mask_id, *after])
+    ids, segments = tokenizer.add_special_tokens([*before, tokenizer.mask_id, *after])
     place = np.array([[1 + len(before)]])
     logits = model((np.array([ids]), np.array([segments]), place))["words"]
     probabilities = np.array(ops.softmax(logits))[0, 0]
@@ -233,7 +233,7 @@ for question in ("Who bought the bike?", "What did Lena find?", "Who sold the ca
 
 # %%
 question_ids, context_ids = (tokenizer.encode(x).ids for x in ("Who bought the bike?", text))
-ids, segments = tokenizer.join(question_ids, context_ids)
+ids, segments = tokenizer.add_special_tokens(question_ids, context_ids)
 scores = answering((np.array([ids]), np.array([segments])))
 figure, axes = plt.subplots(figsize=(9.5, 2.8), layout="constrained")
 for name, shift in (("start", -0.2), ("end", 0.2)):
@@ -279,7 +279,7 @@ assert 0.77 < masked / count < 0.83
 # There is no "so far" in it.
 
 # %%
-pair = tokenizer.arrays(["Maria sold the car.", "Maria sold the hat."], length=10)
+pair = tokenizer.encode_batch(["Maria sold the car.", "Maria sold the hat."], length=10)
 vectors = np.array(body(pair))
 assert np.abs(vectors[0, 1] - vectors[1, 1]).max() > 1e-3  # of "maria"
 

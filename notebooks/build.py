@@ -15,7 +15,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.files import atomic_replace
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 600  # that a cell may take
@@ -67,8 +67,8 @@ def build(source):
     """Writes the notebook of a source beside it, whole or not at all."""
     notebook, started = read(source), time.perf_counter()
     execute(notebook)
-    with replacing(source.with_suffix(".ipynb")) as beside:
-        beside.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    with atomic_replace(source.with_suffix(".ipynb")) as temporary:
+        temporary.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     seconds = time.perf_counter() - started
     print(f"{source.stem}: {len(notebook.cells)} cells, {seconds:.0f} s", flush=True)
 

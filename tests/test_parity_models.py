@@ -139,7 +139,10 @@ def test_tokens(tmp_path):
         for second in (*texts, None):
             expected = theirs(first, second, split_special_tokens=True)
             pair = [None if text is None else ours.encode(text).ids for text in (first, second)]
-            assert ours.join(*pair) == (expected["input_ids"], expected["token_type_ids"])
+            assert ours.add_special_tokens(*pair) == (
+                expected["input_ids"],
+                expected["token_type_ids"],
+            )
     expected = theirs(texts[1], return_offsets_mapping=True, add_special_tokens=False)
     assert ours.encode(texts[1]).offsets == expected["offset_mapping"]
 

@@ -124,7 +124,7 @@ class TestArguments:
         expected = BlockSettings(**old)
         if issubclass(kind, keras.Model):
             old["d_ff_inner"] = old.pop("d_ff")
-        with pytest.warns(FutureWarning, match=r"pass settings=BlockSettings\(...\)"):
+        with pytest.warns(FutureWarning, match=r"pass settings=BlockSettings\(.*norm_first"):
             assert make(**old).settings == expected
 
     def test_the_flat_ones_of_the_course_make_the_same_layer(self):

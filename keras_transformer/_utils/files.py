@@ -11,7 +11,7 @@ _HEADER = 1 << 13  # bytes: more than HDF5 writes about a variable, or about a f
 
 
 @contextlib.contextmanager
-def replacing(path):
+def atomic_replace(path):
     """Writes a file or a folder beside its place and moves it there when it is whole.
 
     Args:
@@ -24,23 +24,23 @@ def replacing(path):
         OSError: if writing fails, a full disk included; `path` is then as it was before.
 
     Example:
-        >>> with replacing("notes.txt") as beside:
-        ...     beside.write_text("whole or not at all")
+        >>> with atomic_replace("notes.txt") as temporary:
+        ...     temporary.write_text("whole or not at all")
     """
     path = Path(path)
-    beside = path.with_name(f"partial-{path.name}")
+    temporary = path.with_name(f"partial-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove(beside)  # what a killed process left
-        yield beside
-        _flush(beside)
-        _move(beside, path)
+        _remove(temporary)  # what a killed process left
+        yield temporary
+        _flush(temporary)
+        _move(temporary, path)
     except OSError as error:
         raise OSError(
             f"{path} could not be written: {error}. What was saved before is unharmed."
         ) from error
     finally:
-        _remove(beside)
+        _remove(temporary)
 
 
 def check_overwriting(folder, mark, overwrite):

@@ -37,7 +37,7 @@ def run(arguments):
     cut = max(1, len(texts) // 10)  # the texts before it are held out
     body, tokenizer = kt.read_bert(arguments.bert) if arguments.bert else _make_bert(texts[cut:])
     model = _make_model(body, len(names), arguments, len(texts))
-    ids = tokenizer.arrays(texts, length=body.seq_length)[0]
+    ids = tokenizer.encode_batch(texts, length=body.seq_length)[0]
     ids = ids[:, : np.count_nonzero(ids, axis=1).max()]  # the length of the longest text
     model.fit(ids[cut:], labels[cut:], BATCH_SIZE, arguments.epochs, verbose=2)
     kt.Classify(model, tokenizer, names).save(arguments.run)

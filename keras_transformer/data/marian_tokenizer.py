@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.special_tokens import (
     END_ID,
     PADDING_ID,
@@ -90,7 +91,7 @@ class MarianTokenizer:
 
     def normalize(self, sentence):
         """The sentence as the pieces write it."""
-        return self.join(self.words(sentence))
+        return self.detokenize(self.words(sentence))
 
     def tokenize(self, sentence):
         """The tokens of a sentence; ▁ stands for the space before a word."""
@@ -125,12 +126,16 @@ class MarianTokenizer:
         if END_ID in ids:
             ids = ids[: ids.index(END_ID)]
         texts, unknown = iter(replacements), _SPACE + SPECIAL_TOKENS[UNKNOWN_ID]
-        return self.join(next(texts, unknown) if i == UNKNOWN_ID else self._tokens[i] for i in ids)
+        return self.detokenize(
+            next(texts, unknown) if i == UNKNOWN_ID else self._tokens[i] for i in ids
+        )
 
-    def join(self, tokens):
+    def detokenize(self, tokens):
         """The sentence of some tokens."""
         # Of pieces that are those of the other language the library keeps the mark.
         return self._processor.decode_pieces(list(tokens)).replace(_SPACE, " ").strip()
+
+    join = renamed_method("join", "detokenize")
 
 
 def _split_code(sentence):

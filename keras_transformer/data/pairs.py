@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.files import atomic_replace
 
 # Words that name a column. A first line made of two different ones is no pair of sentences.
 _HEADER_WORDS = """
@@ -96,8 +96,8 @@ def write_pairs(path, pairs):
     if not pairs:
         raise ValueError(f"Give at least one pair to write to {path}. Received: none")
     _check_text(pairs, forbidden + _SURROGATES)
-    with replacing(path) as beside:
-        beside.write_bytes(encode(pairs))
+    with atomic_replace(path) as temporary:
+        temporary.write_bytes(encode(pairs))
 
 
 def _read_one(path):

@@ -159,7 +159,7 @@ class PretrainingPairs(keras.utils.PyDataset):
         if follows == IS_RANDOM:
             other = (row + random.integers(1, len(self._windows))) % len(self._windows)
             second = self._cut(random, other)[1]
-        ids, segments = self.tokenizer.join(first, second, self.seq_length)
+        ids, segments = self.tokenizer.add_special_tokens(first, second, self.seq_length)
         ids, positions, words = self._mask(random, np.array(ids))
         return ids, segments, positions, words, follows
 

@@ -50,7 +50,7 @@ def question_windows(tokenizer, question, context, length):
     begin = len(asked) + 2
     windows = []
     for start in range(0, max(len(ids) - room, 0) + step, step):
-        joined = tokenizer.join(asked, ids[start : start + room])
+        joined = tokenizer.add_special_tokens(asked, ids[start : start + room])
         windows.append(Window(*joined, begin, offsets[start : start + room]))
     return windows
 

@@ -141,35 +141,35 @@ class StreamedBuckets(keras.utils.PyDataset):
         self.file = file
         self.seed = seed
         self._make_batches = make_batches
-        self._counted = None
+        self._block_stats = None
         self.set_epoch(0)
 
     @property
-    def counted(self):
+    def block_stats(self):
         """Of each block the number of its batches, their lengths and their share of padding.
 
         The file is read once to count them, unless the counts of an equal one, which JSON can hold,
         are set before. Those of another number of blocks are not used.
         """
-        if self._counted is None:
+        if self._block_stats is None:
             opened = map(self._open, range(self.file.number_of_blocks))  # one at a time
-            self._counted = [[len(x), x.shapes, x.padding_share] for x in opened]
-        return self._counted
+            self._block_stats = [[len(x), x.shapes, x.padding_share] for x in opened]
+        return self._block_stats
 
-    @counted.setter
-    def counted(self, counted):
-        if counted is not None and len(counted) == self.file.number_of_blocks:
-            self._counted = counted
+    @block_stats.setter
+    def block_stats(self, stats):
+        if stats is not None and len(stats) == self.file.number_of_blocks:
+            self._block_stats = stats
 
     @property
     def shapes(self):
         """The lengths that occur."""
-        return sorted({length for _, shapes, _ in self.counted for length in shapes})
+        return sorted({length for _, shapes, _ in self.block_stats for length in shapes})
 
     @property
     def padding_share(self):
         """The share of padding in all batches."""
-        weights, _, shares = zip(*self.counted, strict=True)
+        weights, _, shares = zip(*self.block_stats, strict=True)
         return float(np.average(shares, weights=weights))
 
     def set_epoch(self, epoch):
@@ -184,12 +184,12 @@ class StreamedBuckets(keras.utils.PyDataset):
         self.set_epoch(self.epoch + 1)
 
     def __len__(self):
-        return sum(number for number, _, _ in self.counted)
+        return sum(number for number, _, _ in self.block_stats)
 
     def __getitem__(self, index):
         if not 0 <= index < len(self):
             raise IndexError(f"There are {len(self)} batches. Received: {index}")
-        ends = np.cumsum([self.counted[block][0] for block in self._order])
+        ends = np.cumsum([self.block_stats[block][0] for block in self._order])
         place = int(np.searchsorted(ends, index, side="right"))
         if self._loaded[0] != place:
             batches = self._open(self._order[place])
@@ -203,9 +203,9 @@ class StreamedBuckets(keras.utils.PyDataset):
         return self._make_batches(self.file.read_block(block), seed)
 
     def _check(self, block, batches):
-        if len(batches) != self.counted[block][0]:
+        if len(batches) != self.block_stats[block][0]:
             raise ValueError(
                 f"A block of {self.file.path} has {len(batches)} batches: they were counted by "
                 "another version or for other settings. Remove batches.json from the run's folder. "
-                f"Received: {self.counted[block][0]} in `counted`"
+                f"Received: {self.block_stats[block][0]} in `block_stats`"
             )

@@ -8,7 +8,8 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from keras_transformer._utils.checks import check_rate
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.deprecation import renamed_method
+from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 
 # A word keeps the mark of the space before it (and its inner apostrophes), a punctuation mark is a
@@ -72,8 +73,8 @@ class Tokenizer:
 
     def save(self, path):
         """Writes a JSON file."""
-        with replacing(path) as beside:
-            beside.write_text(self.to_json(), encoding="utf-8")
+        with atomic_replace(path) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8")
 
     def to_json(self):
         """The vocabulary and the rules as the text of the file."""
@@ -138,11 +139,13 @@ class Tokenizer:
                 tokens.append(next(texts, _SPACE + _UNKNOWN))
             elif i > START_ID:
                 tokens.append(self._tokenizer.id_to_token(i))
-        return self.join(tokens)
+        return self.detokenize(tokens)
 
-    def join(self, tokens):
+    def detokenize(self, tokens):
         """The sentence of some tokens."""
         return self._tokenizer.decoder.decode(tokens)
+
+    join = renamed_method("join", "detokenize")
 
 
 class WordTokenizer(Tokenizer):

@@ -6,7 +6,8 @@ import numpy as np
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.deprecation import renamed_method
+from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import read_tokenizer_file
@@ -102,7 +103,7 @@ class WordPieceTokenizer:
         return cls(tokenizer)
 
     @classmethod
-    def of_vocabulary(cls, tokens, lowercase=True):
+    def from_vocabulary(cls, tokens, lowercase=True):
         """The tokenizer of a vocabulary, such as the lines of a published `vocab.txt`.
 
         Args:
@@ -119,8 +120,8 @@ class WordPieceTokenizer:
 
     def save(self, path):
         """Writes a JSON file."""
-        with replacing(path) as beside:
-            beside.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
+        with atomic_replace(path) as temporary:
+            temporary.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
 
     @property
     def vocab_size(self):
@@ -150,7 +151,7 @@ class WordPieceTokenizer:
         """The text of some ids, special ones left out; spaces are not quite where they were."""
         return self._tokenizer.decode([int(i) for i in ids if int(i) not in self.special_ids])
 
-    def join(self, first, second=None, length=None):
+    def add_special_tokens(self, first, second=None, length=None):
         """One text or two as BERT reads them: `[CLS] text [SEP]`, `[CLS] text [SEP] text [SEP]`.
 
         Args:
@@ -171,7 +172,7 @@ class WordPieceTokenizer:
         rest = [*(second or ()), *end]
         return ids + rest, [0] * len(ids) + [1] * len(rest)
 
-    def arrays(self, first, second=None, length=128):
+    def encode_batch(self, first, second=None, length=128):
         """Texts, or pairs of texts, as arrays.
 
         Args:
@@ -183,8 +184,14 @@ class WordPieceTokenizer:
         """
         first = [self.encode(text).ids for text in first]
         second = [None] * len(first) if second is None else [self.encode(x).ids for x in second]
-        joined = [self.join(*pair, length) for pair in zip(first, second, strict=True)]
+        joined = [
+            self.add_special_tokens(*pair, length) for pair in zip(first, second, strict=True)
+        ]
         return tuple(pad_ids([pair[i] for pair in joined], length) for i in (0, 1))
+
+    of_vocabulary = classmethod(renamed_method("of_vocabulary", "from_vocabulary"))
+    join = renamed_method("join", "add_special_tokens")
+    arrays = renamed_method("arrays", "encode_batch")
 
 
 def _check_special_ids(ids):

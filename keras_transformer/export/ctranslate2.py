@@ -7,7 +7,7 @@ import numpy as np
 import tokenizers
 from keras import ops
 
-from keras_transformer._utils.files import check_overwriting, replacing
+from keras_transformer._utils.files import atomic_replace, check_overwriting
 from keras_transformer._utils.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
@@ -76,11 +76,11 @@ def export_ctranslate2(translate, folder, overwrite=False, quantization=None):
     spec.register_target_vocabulary(_tokens(target_tokenizer))
     spec.validate()
     spec.optimize(quantization=quantization)
-    with replacing(folder) as beside:
-        beside.mkdir()
-        spec.save(str(beside))
-        source_tokenizer.save(beside / "source_tokenizer.json")
-        target_tokenizer.save(beside / "target_tokenizer.json")
+    with atomic_replace(folder) as temporary:
+        temporary.mkdir()
+        spec.save(str(temporary))
+        source_tokenizer.save(temporary / "source_tokenizer.json")
+        target_tokenizer.save(temporary / "target_tokenizer.json")
 
 
 class CTranslate2Translate:
@@ -144,7 +144,7 @@ class CTranslate2Translate:
                 max_decoding_length=int(SearchOptions.max_length_ratio * length) + EXTRA_LENGTH,
             )
             for (i, _), result in zip(members, results, strict=True):
-                translations[i] = self._target_tokenizer.join(result.hypotheses[0])
+                translations[i] = self._target_tokenizer.detokenize(result.hypotheses[0])
         return translations
 
 
@@ -213,7 +213,7 @@ def _import_ctranslate2():
 def _fill_embedding(stack_spec, words_spec, embedding):
     words_spec.weight = _array(embedding.words.embeddings)  # CTranslate2 scales them by √D as well
     # Its own positions have all sines before all cosines.
-    positions = sinusoidal_encoding(MAX_POSITIONS, embedding.output_dim, embedding.n)
+    positions = sinusoidal_encoding(MAX_POSITIONS, embedding.output_dim, embedding.base)
     stack_spec.position_encodings.encodings = _array(positions)
 
 

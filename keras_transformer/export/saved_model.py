@@ -13,7 +13,7 @@ import keras
 import tensorflow as tf
 from tokenizers import normalizers
 
-from keras_transformer._utils.files import check_overwriting, replacing
+from keras_transformer._utils.files import atomic_replace, check_overwriting
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.batches import bucket_length
 from keras_transformer.data.tokenizers import WordTokenizer
@@ -62,9 +62,9 @@ def export_saved_model(translate, folder, overwrite=False, **options):
         )
     check_overwriting(folder, "saved_model.pb", overwrite)
     service = _Service(translate, options)
-    with replacing(folder) as beside:
+    with atomic_replace(folder) as temporary:
         try:
-            tf.saved_model.save(service, str(beside), {"serving_default": service.translate})
+            tf.saved_model.save(service, str(temporary), {"serving_default": service.translate})
         except tf.errors.OpError as error:
             raise OSError(error.message) from error
 

@@ -9,12 +9,12 @@ import numpy as np
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.files import atomic_replace
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.questions import question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 from keras_transformer.models.bert import Bert, ids_and_segments
-from keras_transformer.models.classifier import mean_of_tokens
+from keras_transformer.models.classifier import masked_mean
 
 _BATCH = 32  # texts read at once
 # A sentence ends with a mark and perhaps quotes or brackets, where a new one begins.
@@ -66,7 +66,7 @@ def read_wordpieces(folder):
     settings = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
     # Not by `splitlines`: some tokens are characters that it takes for ends of lines.
     tokens = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
-    return WordPieceTokenizer.of_vocabulary(tokens, settings.get("do_lower_case", True))
+    return WordPieceTokenizer.from_vocabulary(tokens, settings.get("do_lower_case", True))
 
 
 class Summarize:
@@ -114,11 +114,13 @@ class Summarize:
     def vectors(self, sentences):
         """The mean vector of each sentence: float32, (number of sentences, D)."""
         encoded = [self.tokenizer.encode(sentence).ids for sentence in sentences]
-        rows = [self.tokenizer.join(ids, length=self.body.seq_length) for ids in encoded]
+        rows = [
+            self.tokenizer.add_special_tokens(ids, length=self.body.seq_length) for ids in encoded
+        ]
         vectors = []
         for inputs, count in _batches(rows, self.body):
             ids, _ = ids_and_segments(inputs)
-            mean = mean_of_tokens(self.body(inputs, training=False), ids)
+            mean = masked_mean(self.body(inputs, training=False), ids)
             vectors.append(_numpy(mean)[:count])
         return np.concatenate(vectors)
 
@@ -216,10 +218,10 @@ class Classify:
         """Writes what `from_run` reads: `tokenizer.json`, `labels.json`, `classifier.keras`."""
         folder = Path(folder)
         self.tokenizer.save(folder / "tokenizer.json")
-        with replacing(folder / "labels.json") as beside:
-            beside.write_text(json.dumps(self.labels), encoding="utf-8")
-        with replacing(folder / "classifier.keras") as beside:
-            self.model.save(beside)
+        with atomic_replace(folder / "labels.json") as temporary:
+            temporary.write_text(json.dumps(self.labels), encoding="utf-8")
+        with atomic_replace(folder / "classifier.keras") as temporary:
+            self.model.save(temporary)
 
     def __call__(self, texts):
         """Classifies.
@@ -234,7 +236,7 @@ class Classify:
             return self([texts])[0]
         body, found = self.model.body, []
         encoded = [self.tokenizer.encode(text).ids for text in texts]
-        rows = [self.tokenizer.join(ids, length=body.seq_length) for ids in encoded]
+        rows = [self.tokenizer.add_special_tokens(ids, length=body.seq_length) for ids in encoded]
         for inputs, count in _batches(rows, body):
             for logits in _numpy(self.model(inputs, training=False))[:count]:
                 best = logits.argmax()

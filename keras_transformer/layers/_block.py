@@ -1,11 +1,11 @@
 """What layers, stacks and models that hold `BlockSettings` have in common."""
 
 import dataclasses
-import warnings
 from types import MappingProxyType
 
 import keras
 
+from keras_transformer._utils.deprecation import warn_deprecated
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.settings import EPSILON, NAMES, BlockSettings, renamed
@@ -40,10 +40,9 @@ class WithSettings:
         missing = [name for name, value in course.items() if value is None]
         given = renamed({name: x for name, x in course.items() if x is not None})
         if old:
-            warnings.warn(
-                f"Of {kind}, {', '.join(old)} are deprecated as arguments of their own: pass "
-                "settings=BlockSettings(...).",
-                FutureWarning,
+            names = ", ".join(old)
+            warn_deprecated(
+                f"{kind}({names}=...) is deprecated: pass settings=BlockSettings({names}=...).",
                 stacklevel=4,
             )
         if settings is None:

@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.settings import EPSILON
@@ -14,7 +15,7 @@ class AddNormalization(keras.layers.Layer):
     Post-norm, as in the paper, computes norm(x + dropout(f(x))); pre-norm, which trains more
     easily, computes x + dropout(f(norm(x))). Both are written the same way around a sub-layer f:
 
-        x = add_norm(x, f(add_norm.before(x)))
+        x = add_norm(x, f(add_norm.sublayer_input(x)))
 
     Args:
         rate: dropout rate of the sub-layer's output.
@@ -51,9 +52,11 @@ class AddNormalization(keras.layers.Layer):
         self.normalization.build(x_shape)
         self.built = True
 
-    def before(self, x):
+    def sublayer_input(self, x):
         """What the sub-layer reads: `x` normalised (pre-norm) or as it is (post-norm)."""
         return self.normalization(x) if self.norm_first else x
+
+    before = renamed_method("before", "sublayer_input")
 
     def call(self, x, sublayer_output):
         """Adds the sub-layer's output to its input.

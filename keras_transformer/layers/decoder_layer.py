@@ -79,11 +79,11 @@ class DecoderLayer(TransformerBlock):
         Returns:
             (B, T, D).
         """
-        y = self.add_norm_1.before(x)
+        y = self.add_norm_1.sublayer_input(x)
         x = self.add_norm_1(x, self.self_attention(y, y, y, attention_mask=self_attention_mask))
-        y, z = self.add_norm_2.before(x), encoder_output
+        y, z = self.add_norm_2.sublayer_input(x), encoder_output
         x = self.add_norm_2(x, self.cross_attention(y, z, z, attention_mask=cross_attention_mask))
-        return self.add_norm_3(x, self.feed_forward(self.add_norm_3.before(x)))
+        return self.add_norm_3(x, self.feed_forward(self.add_norm_3.sublayer_input(x)))
 
     def start(self, encoder_output, length):
         """What decoding step by step begins with, for L = length steps.
@@ -108,12 +108,12 @@ class DecoderLayer(TransformerBlock):
         Returns:
             (B, 1, D), and the next cache.
         """
-        y = self.add_norm_1.before(x)
+        y = self.add_norm_1.sublayer_input(x)
         y, cache = self.self_attention.step(y, position, cache, self_attention_mask)
         x = self.add_norm_1(x, y)
-        y = self.add_norm_2.before(x)
+        y = self.add_norm_2.sublayer_input(x)
         x = self.add_norm_2(x, self.cross_attention.attend(y, *memory, cross_attention_mask))
-        return self.add_norm_3(x, self.feed_forward(self.add_norm_3.before(x))), cache
+        return self.add_norm_3(x, self.feed_forward(self.add_norm_3.sublayer_input(x))), cache
 
     def compute_output_shape(self, x_shape, encoder_output_shape):
         return x_shape

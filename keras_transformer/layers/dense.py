@@ -1,8 +1,8 @@
 """The dense layer of earlier versions."""
 
-import warnings
-
 import keras
+
+from keras_transformer._utils.deprecation import warn_deprecated
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -17,9 +17,5 @@ class Dense(keras.layers.Dense):
     """
 
     def __init__(self, *args, **kwargs):
-        warnings.warn(
-            "keras_transformer.Dense is deprecated: use keras.layers.Dense.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn_deprecated("keras_transformer.Dense is deprecated: use keras.layers.Dense.")
         super().__init__(*args, **kwargs)

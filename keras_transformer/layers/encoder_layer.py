@@ -72,9 +72,9 @@ class EncoderLayer(TransformerBlock):
         Returns:
             (B, S, D).
         """
-        y = self.add_norm_1.before(x)
+        y = self.add_norm_1.sublayer_input(x)
         x = self.add_norm_1(x, self.self_attention(y, y, y, attention_mask=attention_mask))
-        return self.add_norm_2(x, self.feed_forward(self.add_norm_2.before(x)))
+        return self.add_norm_2(x, self.feed_forward(self.add_norm_2.sublayer_input(x)))
 
     def start(self, batch_size, length):
         """The empty cache with which L = length steps begin: see `MultiHeadAttention.start`."""
@@ -92,10 +92,10 @@ class EncoderLayer(TransformerBlock):
         Returns:
             (B, 1, D), and the next cache.
         """
-        y = self.add_norm_1.before(x)
+        y = self.add_norm_1.sublayer_input(x)
         y, cache = self.self_attention.step(y, position, cache, attention_mask)
         x = self.add_norm_1(x, y)
-        return self.add_norm_2(x, self.feed_forward(self.add_norm_2.before(x))), cache
+        return self.add_norm_2(x, self.feed_forward(self.add_norm_2.sublayer_input(x))), cache
 
     def compute_output_shape(self, x_shape):
         return x_shape

@@ -5,7 +5,8 @@ import math
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_length, check_sizes
+from keras_transformer._utils.checks import check_even, check_length, check_positive, check_sizes
+from keras_transformer._utils.deprecation import warn_deprecated
 from keras_transformer.layers._position_embedding import PositionEmbedding
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
@@ -21,7 +22,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
             demand, so no weight depends on it.
         vocab_size: number of words, V.
         output_dim: size of the vectors, D, even.
-        n: base of the wavelengths.
+        base: base of the wavelengths, as of `sinusoidal_encoding`.
         freeze_words: fixes the words to the sinusoids of their ids as well, unscaled. Nothing is
             learned then: it is there to look at.
 
@@ -33,10 +34,16 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         "Attention Is All You Need" (Vaswani et al., 2017), sections 3.4 and 3.5.
     """
 
-    def __init__(self, seq_length, vocab_size, output_dim, n=10000.0, freeze_words=False, **kwargs):
+    def __init__(
+        self, seq_length, vocab_size, output_dim, base=10000.0, freeze_words=False, **kwargs
+    ):
+        if "n" in kwargs:
+            warn_deprecated("The argument `n` is deprecated: use `base`.")
+            base = kwargs.pop("n")
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
-        sinusoidal_encoding(1, output_dim, n)  # refuses an odd size early
-        self.n = n
+        check_even(output_dim=output_dim)
+        check_positive(base=base)
+        self.base = base
         self.freeze_words = freeze_words
         self.words = self._frozen_words() if freeze_words else self._learned_words()
 
@@ -48,7 +55,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
 
     def _frozen_words(self):
         def sinusoids(shape, dtype=None):
-            return ops.cast(sinusoidal_encoding(*shape, self.n), dtype)
+            return ops.cast(sinusoidal_encoding(*shape, self.base), dtype)
 
         return self._embedding(
             self.vocab_size, "words", embeddings_initializer=sinusoids, trainable=False
@@ -64,11 +71,18 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         words = self.words(ids)
         if not self.freeze_words:
             words = words * math.sqrt(self.output_dim)
-        positions = sinusoidal_encoding(ops.shape(ids)[1], self.output_dim, self.n, start)
+        positions = sinusoidal_encoding(ops.shape(ids)[1], self.output_dim, self.base, start)
         return words + ops.cast(positions, words.dtype)
 
     def get_config(self):
-        return {**super().get_config(), "n": self.n, "freeze_words": self.freeze_words}
+        return {**super().get_config(), "base": self.base, "freeze_words": self.freeze_words}
+
+    @classmethod
+    def from_config(cls, config):
+        if "n" in config:  # of version 0.1.0
+            config = {**config, "base": config["n"]}
+            del config["n"]
+        return super().from_config(config)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

@@ -39,7 +39,7 @@ class Translator(keras.Model):
         """
         with record_attention() as weights:
             self((encoder_input, decoder_input))
-        return self.name_attention(weights)
+        return self.group_attention(weights)
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[1], self.dec_vocab_size)

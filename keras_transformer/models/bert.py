@@ -79,12 +79,12 @@ class Bert(WithSettings, keras.Model):
                 over or of another shape.
         """
         checkpoint = read_checkpoint(folder)
-        body = cls.of_checkpoint(checkpoint, dtype)
+        body = cls.from_checkpoint(checkpoint, dtype)
         checkpoint.finish(ignored=BERT_HEADS)
         return body
 
     @classmethod
-    def of_checkpoint(cls, checkpoint, dtype=None):
+    def from_checkpoint(cls, checkpoint, dtype=None):
         """Likewise, of a `Checkpoint`, which the caller finishes: it may have a head as well."""
         body = cls(**bert_arguments(checkpoint), dtype=dtype)
         body.build((None, None))

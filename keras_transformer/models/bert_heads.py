@@ -47,7 +47,7 @@ class PretrainingBert(ModelWithHead):
         """A BERT with both heads and published weights; see `Bert.from_pretrained`."""
         checkpoint = read_checkpoint(folder)
         checkpoint.shape("cls.seq_relationship.weight")  # others are not of this task
-        model = cls(Bert.of_checkpoint(checkpoint, dtype))
+        model = cls(Bert.from_checkpoint(checkpoint, dtype))
         model.build([(None, None)] * 3)
         checkpoint.load(model.transform, "cls.predictions.transform.dense")
         checkpoint.load(model.norm, "cls.predictions.transform.LayerNorm")
@@ -112,7 +112,7 @@ class AnsweringBert(ModelWithHead):
         """A BERT or DistilBERT that answers, with published weights; see `Bert.from_pretrained`."""
         checkpoint = read_checkpoint(folder)
         checkpoint.shape("qa_outputs.weight")
-        model = cls(Bert.of_checkpoint(checkpoint, dtype))
+        model = cls(Bert.from_checkpoint(checkpoint, dtype))
         model.build((None, None))
         checkpoint.load(model.span, "qa_outputs")
         checkpoint.finish()

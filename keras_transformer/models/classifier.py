@@ -57,7 +57,7 @@ class EncoderClassifier(ModelWithHead):
         """
         checkpoint = read_checkpoint(folder)
         num_labels = checkpoint.shape("classifier.weight")[0]
-        body = Bert.of_checkpoint(checkpoint, dtype)
+        body = Bert.from_checkpoint(checkpoint, dtype)
         model = cls(body, num_labels, pooling="pooler", rate=body.settings.rate)
         model.build((None, None))
         checkpoint.load(model.classifier, "classifier")
@@ -91,7 +91,7 @@ class EncoderClassifier(ModelWithHead):
         if self.pooling == "pooler":
             return self.body.pool(x)
         ids, _ = ids_and_segments(inputs)
-        return mean_of_tokens(x, ids)
+        return masked_mean(x, ids)
 
     def get_config(self):
         config = {"num_labels": self.num_labels, "pooling": self.pooling, "rate": self.rate}
@@ -101,7 +101,7 @@ class EncoderClassifier(ModelWithHead):
         return (self.body.compute_output_shape(input_shape)[0], self.num_labels)
 
 
-def mean_of_tokens(x, ids):
+def masked_mean(x, ids):
     """The mean over the tokens that are not padding.
 
     Args:

@@ -170,7 +170,7 @@ class RecurrentTranslator(Translator):
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache
 
-    def name_attention(self, weights):
+    def group_attention(self, weights):
         """Sorts what `record_attention` has collected.
 
         Args:

@@ -218,7 +218,7 @@ class TransformerModel(WithSettings, Translator):
         logits = self._to_logits(ops.squeeze(x, axis=1), memory["words"])
         return logits, {"layers": layers, "seen": seen}
 
-    def name_attention(self, weights):
+    def group_attention(self, weights):
         """Sorts what `record_attention` has collected by its kind and layer.
 
         Args:

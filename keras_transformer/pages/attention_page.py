@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, START_ID
 from keras_transformer.layers.record_attention import record_attention, record_vectors
 
@@ -63,8 +63,8 @@ def write_attention_page(path, views, title):
         ValueError: if there is no view, or its arrays do not fit its tokens or are not finite.
     """
     page = make_attention_page(views, title)
-    with replacing(path) as beside:
-        beside.write_text(page, encoding="utf-8")
+    with atomic_replace(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
 
 
 def make_attention_page(views, title):
@@ -117,7 +117,7 @@ def translation_views(translate, hypothesis):
     source = _ids_of(translate.source_tokenizer, hypothesis.source_tokens)
     target = [START_ID, *_ids_of(translate.target_tokenizer, hypothesis.tokens[:-1])]
     weights, queries, keys = _record(translate.model, [np.array([x]) for x in (source, target)])
-    names = [translate.model.name_attention(x) for x in (weights, queries, keys)]
+    names = [translate.model.group_attention(x) for x in (weights, queries, keys)]
     arrays = ({kind: _stack(x[kind]) for kind in x} for x in names)
     return _named_views(hypothesis, *arrays)
 
@@ -138,7 +138,7 @@ def text_views(model, tokenizer, text, second=None):
         ValueError: if the texts are longer than the model can read.
     """
     body = getattr(model, "body", model)
-    ids, segments = tokenizer.join(
+    ids, segments = tokenizer.add_special_tokens(
         tokenizer.encode(text).ids, None if second is None else tokenizer.encode(second).ids
     )
     if len(ids) > body.seq_length:

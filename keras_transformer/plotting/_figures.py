@@ -5,7 +5,7 @@ import math
 
 from matplotlib.figure import Figure
 
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.files import atomic_replace
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, the quiet ones first.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -34,8 +34,8 @@ def make_figure(width, height):
 def save(figure, path):
     """Writes a figure, beside what is there before it replaces it. Nothing if `path` is None."""
     if path is not None:
-        with replacing(path) as beside:
-            figure.savefig(beside, dpi=150)
+        with atomic_replace(path) as temporary:
+            figure.savefig(temporary, dpi=150)
 
 
 def names(tokens, inches):

@@ -5,7 +5,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from keras_transformer._utils.files import replacing, reserve
+from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.models.recurrent import RecurrentTranslator
@@ -61,16 +61,16 @@ class RunFolder:
         else:
             self.create(config, dataset)
         if isinstance(batches, StreamedBuckets):
-            self.write_batches(batches.counted)
+            self.write_block_stats(batches.block_stats)
 
     def create(self, config, dataset):
         """Writes what is known before training: settings, vocabularies and test sentences."""
         dataset.source_tokenizer.save(self._source_tokenizer)
         dataset.target_tokenizer.save(self._target_tokenizer)
-        with replacing(self._test) as beside:
-            beside.write_text(_test_lines(dataset.test), encoding="utf-8")
-        with replacing(self._data) as beside:
-            beside.write_text(json.dumps(_digests(dataset), indent=2) + "\n", encoding="utf-8")
+        with atomic_replace(self._test) as temporary:
+            temporary.write_text(_test_lines(dataset.test), encoding="utf-8")
+        with atomic_replace(self._data) as temporary:
+            temporary.write_text(json.dumps(_digests(dataset), indent=2) + "\n", encoding="utf-8")
         self._batches.unlink(missing_ok=True)
         self.write_config(config)  # last: its presence says that a run was begun
 
@@ -94,23 +94,23 @@ class RunFolder:
                 f"{', '.join(what for what, is_same in same.items() if not is_same)}"
             )
 
-    def write_batches(self, counted):
+    def write_block_stats(self, stats):
         """Writes what was counted of the batches of a file, see `StreamedBuckets`."""
-        with replacing(self._batches) as beside:
-            beside.write_text(json.dumps(counted) + "\n", encoding="utf-8")
+        with atomic_replace(self._batches) as temporary:
+            temporary.write_text(json.dumps(stats) + "\n", encoding="utf-8")
 
-    def read_batches(self):
+    def read_block_stats(self):
         """Reads what was counted; None if nothing was, or the file cannot be used."""
         try:
-            counted = json.loads(self._batches.read_text(encoding="utf-8"))
-            return [[int(n), list(map(int, some)), float(share)] for n, some, share in counted]
+            stats = json.loads(self._batches.read_text(encoding="utf-8"))
+            return [[int(n), list(map(int, some)), float(share)] for n, some, share in stats]
         except (OSError, TypeError, ValueError):
             return None
 
     def write_config(self, config):
         """Writes the settings."""
-        with replacing(self._config) as beside:
-            beside.write_text(config.to_json(), encoding="utf-8")
+        with atomic_replace(self._config) as temporary:
+            temporary.write_text(config.to_json(), encoding="utf-8")
 
     def read_config(self):
         """Reads the settings, a `RunConfig`."""
@@ -153,16 +153,16 @@ class RunFolder:
 
     def write_history(self, history):
         """Writes the history, a list with a dictionary of numbers per epoch."""
-        with replacing(self.history) as beside, open(beside, "w", newline="") as file:
+        with atomic_replace(self.history) as temporary, open(temporary, "w", newline="") as file:
             writer = csv.DictWriter(file, _columns(history))
             writer.writeheader()
             writer.writerows(history)
 
     def write_weights(self, model, name="best"):
         """Writes the model's weights under a name."""
-        with replacing(self.weights_file(name)) as beside:
-            reserve(beside, model.variables)
-            model.save_weights(beside)
+        with atomic_replace(self.weights_file(name)) as temporary:
+            reserve(temporary, model.variables)
+            model.save_weights(temporary)
 
     def write_epoch_weights(self, model, epoch, keep):
         """Writes the weights of an epoch, and then removes those of all but the last `keep`."""

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 from keras import ops
 
-from keras_transformer._utils.files import replacing
+from keras_transformer._utils.files import atomic_replace
 
 
 @contextlib.contextmanager
@@ -46,9 +46,9 @@ def average_weights(files, path):
         raise ValueError("There are no weights to average. Received: no files")
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(_open(file)) for file in files]
-        beside = stack.enter_context(replacing(path))
-        beside.write_bytes(files[0].read_bytes())
-        with h5py.File(beside, "r+") as result:
+        temporary = stack.enter_context(atomic_replace(path))
+        temporary.write_bytes(files[0].read_bytes())
+        with h5py.File(temporary, "r+") as result:
             for name in _datasets(result):
                 if any(name not in x or x[name].shape != result[name].shape for x in opened):
                     raise ValueError(f"The files must be of one model. Received: {name} differs")

@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 from keras import ops
 
-from keras_transformer._utils.files import replacing, reserve
+from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer.settings import renamed
 
 
@@ -42,10 +42,10 @@ class Checkpoints:
         """
         older = self._found()
         number = max(older) + 1 if older else 1
-        with replacing(self.folder / f"{number:06d}") as beside:
-            beside.mkdir()
-            self._write_variables(beside / "variables.h5")
-            (beside / "counters.json").write_text(json.dumps(counters), encoding="utf-8")
+        with atomic_replace(self.folder / f"{number:06d}") as temporary:
+            temporary.mkdir()
+            self._write_variables(temporary / "variables.h5")
+            (temporary / "counters.json").write_text(json.dumps(counters), encoding="utf-8")
         for checkpoint in older.values():
             shutil.rmtree(checkpoint, ignore_errors=True)
 

@@ -54,7 +54,7 @@ def train_run(config, folder):
     with backend_module().distribution() as scope:
         with scope():
             trainer = _make_trainer(config, run, dataset)
-        batches = make_batches(config, dataset, run.read_batches() if begun else None)
+        batches = make_batches(config, dataset, run.read_block_stats() if begun else None)
         history, interrupted = trainer.train(*batches, config.epochs)
     if not trainer.chief:
         return None
@@ -97,13 +97,13 @@ def prepare_dataset(config, tokenizers=None):
     return dataset
 
 
-def make_batches(config, dataset, counted=None):
+def make_batches(config, dataset, block_stats=None):
     """Makes the batches of a run and prints how many there are.
 
     Args:
         config: a `RunConfig`.
         dataset: a `PreparedDataset`.
-        counted: if pairs stay in their file, the counts of earlier batches, see `StreamedBuckets`.
+        block_stats: those of an earlier run on the same file, see `StreamedBuckets`, or None.
 
     Returns:
         Batches of the training part, and of the validation part.
@@ -118,7 +118,7 @@ def make_batches(config, dataset, counted=None):
         bpe_dropout=config.bpe_dropout,
     )
     if config.stream:
-        batches.counted = counted
+        batches.block_stats = block_stats
     validation = dataset.batches(dataset.validation, size, batch_tokens=config.batch_tokens)
     unit = f"{config.batch_tokens:,} tokens" if size is None else f"{size} pairs"
     print(

@@ -7,7 +7,7 @@ import re
 import pytest
 from full_disk import full_disk
 
-from keras_transformer._utils.files import check_overwriting, replacing
+from keras_transformer._utils.files import atomic_replace, check_overwriting
 
 
 @pytest.fixture
@@ -23,40 +23,40 @@ def assert_old(path):
 
 
 def test_replaces_a_file(old):
-    with replacing(old) as beside:
-        beside.write_text("new")
+    with atomic_replace(old) as temporary:
+        temporary.write_text("new")
         assert old.read_text() == "old"  # until the new one is whole
     assert old.read_text() == "new"
     assert os.listdir(old.parent) == [old.name]
 
 
 def test_makes_a_file_and_the_folders_above(tmp_path):
-    with replacing(str(tmp_path / "a" / "b" / "notes.txt")) as beside:
-        beside.write_bytes(b"\x00\xff")
+    with atomic_replace(str(tmp_path / "a" / "b" / "notes.txt")) as temporary:
+        temporary.write_bytes(b"\x00\xff")
     assert (tmp_path / "a" / "b" / "notes.txt").read_bytes() == b"\x00\xff"
 
 
 def test_the_file_beside_has_the_same_suffixes_and_folder(tmp_path):
-    with replacing(tmp_path / "best.weights.h5") as beside:
-        assert beside.suffixes[-2:] == [".weights", ".h5"] and beside.parent == tmp_path
-        assert not beside.exists()
-        beside.touch()
+    with atomic_replace(tmp_path / "best.weights.h5") as temporary:
+        assert temporary.suffixes[-2:] == [".weights", ".h5"] and temporary.parent == tmp_path
+        assert not temporary.exists()
+        temporary.touch()
 
 
 def test_makes_a_folder_with_all_its_files(tmp_path):
-    with replacing(tmp_path / "000001") as beside:
-        beside.mkdir()
-        (beside / "a").write_text("1")
-        (beside / "b").write_text("2")
+    with atomic_replace(tmp_path / "000001") as temporary:
+        temporary.mkdir()
+        (temporary / "a").write_text("1")
+        (temporary / "b").write_text("2")
         assert not (tmp_path / "000001").exists()
     assert os.listdir(tmp_path) == ["000001"]
     assert sorted(os.listdir(tmp_path / "000001")) == ["a", "b"]
 
 
 def test_makes_a_folder_with_folders_in_it(tmp_path):
-    with replacing(tmp_path / "model") as beside:
-        (beside / "variables" / "empty").mkdir(parents=True)
-        (beside / "variables" / "a").write_text("1")
+    with atomic_replace(tmp_path / "model") as temporary:
+        (temporary / "variables" / "empty").mkdir(parents=True)
+        (temporary / "variables" / "a").write_text("1")
     assert (tmp_path / "model" / "variables" / "a").read_text() == "1"
     assert (tmp_path / "model" / "variables" / "empty").is_dir()
     assert os.listdir(tmp_path) == ["model"]
@@ -65,9 +65,9 @@ def test_makes_a_folder_with_folders_in_it(tmp_path):
 def test_replaces_a_folder(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("old")
-    with replacing(tmp_path / "model") as beside:
-        beside.mkdir()
-        (beside / "b").write_text("new")
+    with atomic_replace(tmp_path / "model") as temporary:
+        temporary.mkdir()
+        (temporary / "b").write_text("new")
         assert (tmp_path / "model" / "a").read_text() == "old"
     assert os.listdir(tmp_path) == ["model"]
     assert os.listdir(tmp_path / "model") == ["b"]
@@ -84,8 +84,8 @@ def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
         rename(source, target)
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OSError, match="unharmed"), replacing(tmp_path / "model") as beside:
-        beside.mkdir()
+    with pytest.raises(OSError, match="unharmed"), atomic_replace(tmp_path / "model") as temporary:
+        temporary.mkdir()
     assert os.listdir(tmp_path) == ["model"]
     assert (tmp_path / "model" / "a").read_text() == "old"
 
@@ -105,30 +105,30 @@ def test_a_folder_of_the_right_kind_or_none_may_be_written(tmp_path):
 
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, ValueError])
 def test_an_error_keeps_what_was_there(old, error):
-    with pytest.raises(error), replacing(old) as beside:
-        beside.write_text("half")
+    with pytest.raises(error), atomic_replace(old) as temporary:
+        temporary.write_text("half")
         raise error
     assert_old(old)
 
 
 def test_an_error_leaves_no_half_folder(tmp_path):
-    with pytest.raises(KeyError), replacing(tmp_path / "000001") as beside:
-        beside.mkdir()
-        (beside / "a").write_text("half")
+    with pytest.raises(KeyError), atomic_replace(tmp_path / "000001") as temporary:
+        temporary.mkdir()
+        (temporary / "a").write_text("half")
         raise KeyError
     assert os.listdir(tmp_path) == []
 
 
 def test_an_error_of_writing_says_what_is_unharmed(old):
     expected = rf"{re.escape(str(old))} could not be written: reason\. What was saved .* unharmed"
-    with pytest.raises(OSError, match=expected), replacing(old) as beside:
-        beside.write_text("half")
+    with pytest.raises(OSError, match=expected), atomic_replace(old) as temporary:
+        temporary.write_text("half")
         raise OSError("reason")
     assert_old(old)
 
 
 def test_writing_nothing_is_an_error(old):
-    with pytest.raises(OSError, match="could not be written"), replacing(old):
+    with pytest.raises(OSError, match="could not be written"), atomic_replace(old):
         pass
     assert_old(old)
 
@@ -138,9 +138,9 @@ def test_a_full_disk_keeps_what_was_there(old, size):
     with (
         pytest.raises(OSError, match=r"could not be written.*unharmed"),
         full_disk(size),
-        replacing(old) as beside,
+        atomic_replace(old) as temporary,
     ):
-        beside.write_bytes(b"new" * 10_000)
+        temporary.write_bytes(b"new" * 10_000)
     assert_old(old)
 
 
@@ -148,25 +148,28 @@ def test_a_full_disk_leaves_no_half_folder(tmp_path):
     with (
         pytest.raises(OSError, match=r"could not be written.*unharmed"),
         full_disk(4096),
-        replacing(tmp_path / "000001") as beside,
+        atomic_replace(tmp_path / "000001") as temporary,
     ):
-        beside.mkdir()
-        (beside / "small").write_bytes(b"fits")
-        (beside / "large").write_bytes(b"new" * 10_000)
+        temporary.mkdir()
+        (temporary / "small").write_bytes(b"fits")
+        (temporary / "large").write_bytes(b"new" * 10_000)
     assert os.listdir(tmp_path) == []
 
 
 def test_a_folder_that_cannot_be_made_is_named(old):
-    with pytest.raises(OSError, match="could not be written"), replacing(old / "notes.txt") as new:
+    with (
+        pytest.raises(OSError, match="could not be written"),
+        atomic_replace(old / "notes.txt") as new,
+    ):
         new.write_text("new")
 
 
 def test_what_a_killed_process_has_left_is_not_in_the_way(tmp_path):
-    with contextlib.suppress(KeyError), replacing(tmp_path / "000001") as beside:
+    with contextlib.suppress(KeyError), atomic_replace(tmp_path / "000001") as temporary:
         raise KeyError
-    beside.mkdir()  # in a container, the next process often has the same id
-    (beside / "a").write_text("half")
-    with replacing(tmp_path / "000001") as beside:
-        beside.mkdir()
-        (beside / "b").write_text("whole")
+    temporary.mkdir()  # in a container, the next process often has the same id
+    (temporary / "a").write_text("half")
+    with atomic_replace(tmp_path / "000001") as temporary:
+        temporary.mkdir()
+        (temporary / "b").write_text("whole")
     assert os.listdir(tmp_path / "000001") == ["b"]

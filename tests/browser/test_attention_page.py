@@ -211,8 +211,8 @@ def test_one_head_is_computed_number_by_number(show):
     for entry, (red, _, blue, opacity) in enumerate(np.reshape(pixels, (4, 4))):
         product = query[entry] * keys[2, entry]
         assert opacity < 9 or (blue > red) == (product > 0)
-    beside = strip.size["width"] // 8  # right of the middle lies the third of four entries
-    ActionChains(browser).move_to_element_with_offset(strip, beside, 0).perform()
+    temporary = strip.size["width"] // 8  # right of the middle lies the third of four entries
+    ActionChains(browser).move_to_element_with_offset(strip, temporary, 0).perform()
     numbers = (f"{x:.3f}".replace("-", "−") for x in (query[2], keys[2, 2]))
     said = browser.find_element(By.ID, "entry").text
     assert said.startswith("entry 3: query {} × key {} = ".format(*numbers))

@@ -22,7 +22,9 @@ def examples(start, end, length=100):
 class TestWindows:
     def test_one_window_is_enough_for_a_short_text(self):
         (window,) = question_windows(TOKENIZER, QUESTION, CONTEXT, 100)
-        expected = TOKENIZER.join(TOKENIZER.encode(QUESTION).ids, TOKENIZER.encode(CONTEXT).ids)
+        expected = TOKENIZER.add_special_tokens(
+            TOKENIZER.encode(QUESTION).ids, TOKENIZER.encode(CONTEXT).ids
+        )
         assert (window.ids, window.segments) == expected
         assert window.offsets == TOKENIZER.encode(CONTEXT).offsets
         assert window.ids[window.begin : -1] == TOKENIZER.encode(CONTEXT).ids

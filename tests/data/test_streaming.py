@@ -125,7 +125,7 @@ def test_goes_on_anywhere(make):
 
 def test_is_counted_once(make):
     batches = make()
-    counted = json.loads(json.dumps(batches.counted))
+    stats = json.loads(json.dumps(batches.block_stats))
     read = []
 
     def encode_and_tell(pairs, seed):
@@ -133,20 +133,20 @@ def test_is_counted_once(make):
         return encode(pairs, seed)
 
     again = StreamedBuckets(batches.file, encode_and_tell, 0)
-    again.counted = counted
+    again.block_stats = stats
     assert (len(again), again.shapes, read) == (len(batches), batches.shapes, [])
     assert again.padding_share == batches.padding_share
     assert same(epoch(again), epoch(batches))
     other = PairFile(batches.file.path, block_pairs=20)
     others = StreamedBuckets(other, encode, 0)
-    others.counted = counted
-    assert len(others.counted) == 3
+    others.block_stats = stats
+    assert len(others.block_stats) == 3
 
 
 def test_says_so_if_it_was_counted_otherwise(make):
     batches = make()
-    batches.counted[2][0] += 1
-    received = rf"Received: {batches.counted[2][0]} in"
+    batches.block_stats[2][0] += 1
+    received = rf"Received: {batches.block_stats[2][0]} in"
     with pytest.raises(ValueError, match=rf"Remove batches\.json.*{received}"):
         epoch(batches)
 

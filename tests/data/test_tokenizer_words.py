@@ -32,7 +32,7 @@ def tokenizer():
 def test_words_are_the_text_of_the_tokens(tokenizer, sentence):
     words = tokenizer.words(sentence)
     assert len(words) == len(tokenizer.encode(sentence))
-    assert tokenizer.join(words) == " ".join(sentence.split())
+    assert tokenizer.detokenize(words) == " ".join(sentence.split())
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_word_is_read_as_its_token(learned):
         sentence = "".join(random.choice(alphabet, length % 20))
         words = tokenizer.words(sentence)
         read = [x.startswith("▁") * "▁" + tokenizer.normalize(x.lstrip("▁")) for x in words]
-        assert tokenizer.join(read) == tokenizer.normalize(sentence), sentence
+        assert tokenizer.detokenize(read) == tokenizer.normalize(sentence), sentence
 
 
 def test_tokens_name_ids_and_join_puts_them_together(tokenizer):
@@ -75,12 +75,12 @@ def test_tokens_name_ids_and_join_puts_them_together(tokenizer):
     tokens = ["▁Don't", "▁go", ",", "[UNK]", "!", "[END]"]
     assert tokenizer.tokens(ids) == tokenizer.tokens(iter(ids)) == tokens
     assert tokenizer.tokens(range(4)) == list(SPECIAL_TOKENS) and tokenizer.tokens([]) == []
-    assert tokenizer.join(tokens[:3]) == "Don't go," and tokenizer.join([]) == ""
+    assert tokenizer.detokenize(tokens[:3]) == "Don't go," and tokenizer.detokenize([]) == ""
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_joining_inverts_splitting(tokenizer, sentence):
-    assert tokenizer.join(tokenizer.tokenize(sentence)) == tokenizer.normalize(sentence)
+    assert tokenizer.detokenize(tokenizer.tokenize(sentence)) == tokenizer.normalize(sentence)
 
 
 @pytest.mark.parametrize(

@@ -72,36 +72,42 @@ def test_continues_are_the_tokens_that_begin_no_word():
 
 def test_decoding_leaves_out_special_tokens():
     tokenizer = make()
-    ids, _ = tokenizer.join(tokenizer.encode("the unhappily cat").ids)
+    ids, _ = tokenizer.add_special_tokens(tokenizer.encode("the unhappily cat").ids)
     assert tokenizer.decode([*ids, 0, 0]) == "the unhappily cat"
 
 
 class TestJoin:
     def test_one_text(self):
-        assert make().join([7, 8]) == ([2, 7, 8, 3], [0, 0, 0, 0])
+        assert make().add_special_tokens([7, 8]) == ([2, 7, 8, 3], [0, 0, 0, 0])
 
     def test_two_texts(self):
-        assert make().join([7, 8], [9]) == ([2, 7, 8, 3, 9, 3], [0, 0, 0, 0, 1, 1])
+        assert make().add_special_tokens([7, 8], [9]) == ([2, 7, 8, 3, 9, 3], [0, 0, 0, 0, 1, 1])
 
     def test_the_longer_text_is_cut_and_nothing_given_is_changed(self):
         first, second = [5, 6], [7, 8, 9, 10]
-        assert make().join(first, second, length=7) == ([2, 5, 6, 3, 7, 8, 3], [0] * 4 + [1] * 3)
-        assert make().join(first, second, length=5) == ([2, 5, 3, 7, 3], [0] * 3 + [1] * 2)
-        assert make().join(first, length=3) == ([2, 5, 3], [0] * 3)
+        assert make().add_special_tokens(first, second, length=7) == (
+            [2, 5, 6, 3, 7, 8, 3],
+            [0] * 4 + [1] * 3,
+        )
+        assert make().add_special_tokens(first, second, length=5) == (
+            [2, 5, 3, 7, 3],
+            [0] * 3 + [1] * 2,
+        )
+        assert make().add_special_tokens(first, length=3) == ([2, 5, 3], [0] * 3)
         assert (first, second) == ([5, 6], [7, 8, 9, 10])
 
     def test_there_must_be_room(self):
         with pytest.raises(ValueError, match=r"no room for a text\. Received: length=2$"):
-            make().join([5], [6], length=2)
+            make().add_special_tokens([5], [6], length=2)
 
 
 def test_arrays_are_padded_and_cut():
     tokenizer = make()
-    ids, segments = tokenizer.arrays(["the cat", "the cat sat on the mat"], length=6)
+    ids, segments = tokenizer.encode_batch(["the cat", "the cat sat on the mat"], length=6)
     the, cat, sat, on = tokenizer.encode("the cat sat on").ids
     np.testing.assert_array_equal(ids, [[2, the, cat, 3, 0, 0], [2, the, cat, sat, on, 3]])
     np.testing.assert_array_equal(segments, np.zeros((2, 6)))
-    ids, segments = tokenizer.arrays(["the"], ["cat"], length=6)
+    ids, segments = tokenizer.encode_batch(["the"], ["cat"], length=6)
     np.testing.assert_array_equal(ids, [[2, the, 3, cat, 3, 0]])
     np.testing.assert_array_equal(segments, [[0, 0, 0, 1, 1, 0]])
     assert ids.dtype == segments.dtype == np.int32

@@ -64,11 +64,11 @@ class TestClassify:
 
     def test_it_names_the_highest_logit_and_its_probability(self):
         classify, texts = self.make(), [*split_sentences(TEXT), "", 9 * "Trains are old. "]
-        logits = classify.model(TOKENIZER.arrays(texts, length=16))
+        logits = classify.model(TOKENIZER.encode_batch(texts, length=16))
         classify.model.classifier.bias.assign_sub(ops.mean(logits, axis=0))  # so that none is rare
         found = classify(texts)
         for text, one in zip(texts, found, strict=True):
-            ids, segments = TOKENIZER.arrays([text], length=16)
+            ids, segments = TOKENIZER.encode_batch([text], length=16)
             logits = ops.convert_to_numpy(classify.model((ids, segments)))[0].astype("float64")
             shares = np.exp(logits) / np.exp(logits).sum()
             assert one["label"] == "abc"[shares.argmax()]
@@ -94,7 +94,7 @@ class TestReadBert:
         model.save(tmp_path / "classifier.keras")
         TOKENIZER.save(tmp_path / "tokenizer.json")
         body, tokenizer = read_bert(tmp_path)
-        inputs = tokenizer.arrays([TEXT], length=16)
+        inputs = tokenizer.encode_batch([TEXT], length=16)
         expected = ops.convert_to_numpy(model.body(inputs))
         np.testing.assert_allclose(ops.convert_to_numpy(body(inputs)), expected, atol=1e-6)
 

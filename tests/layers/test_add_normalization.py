@@ -49,7 +49,7 @@ def test_epsilon_is_added_to_the_variance(norm_first):
     """(3, -3) has the variance 9: with 16 more, its deviation seems to be 5."""
     add_norm = AddNormalization(rate=0.0, norm_first=norm_first, epsilon=16)
     x = np.array([[3.0, -3.0]], "float32")
-    y = add_norm.before(x) if norm_first else add_norm(x, 0 * x)
+    y = add_norm.sublayer_input(x) if norm_first else add_norm(x, 0 * x)
     np.testing.assert_allclose(numpy(y), [[0.6, -0.6]], atol=1e-6)
 
 
@@ -57,14 +57,14 @@ def test_post_norm_normalises_the_sum():
     """(3, 7) and (2, -4) have the means 5 and -1 and the deviations 2 and 3."""
     add_norm = AddNormalization(rate=0.0)
     np.testing.assert_allclose(numpy(add_norm(X, F)), [[-1, 1], [1, -1]], atol=1e-4)
-    np.testing.assert_array_equal(numpy(add_norm.before(X)), X)
+    np.testing.assert_array_equal(numpy(add_norm.sublayer_input(X)), X)
 
 
 def test_pre_norm_normalises_what_the_sub_layer_reads():
     """(1, 2) and (5, 0) have the means 1.5 and 2.5 and the deviations 0.5 and 2.5."""
     add_norm = AddNormalization(rate=0.0, norm_first=True)
     np.testing.assert_allclose(numpy(add_norm(X, F)), [[3, 7], [2, -4]])
-    np.testing.assert_allclose(numpy(add_norm.before(X)), [[-1, 1], [1, -1]], atol=1e-4)
+    np.testing.assert_allclose(numpy(add_norm.sublayer_input(X)), [[-1, 1], [1, -1]], atol=1e-4)
 
 
 @pytest.mark.parametrize("norm_first", (False, True))
@@ -72,7 +72,7 @@ def test_the_norm_has_a_scale_and_an_offset(norm_first):
     add_norm = AddNormalization(rate=0.0, norm_first=norm_first)
     add_norm.build((None, 2), (None, 2))
     add_norm.normalization.set_weights([np.array([10.0, 20.0]), np.array([3.0, 4.0])])
-    y = add_norm.before(X) if norm_first else add_norm(X, F)
+    y = add_norm.sublayer_input(X) if norm_first else add_norm(X, F)
     np.testing.assert_allclose(numpy(y), [[-7, 24], [13, -16]], atol=1e-2)
 
 

@@ -27,7 +27,7 @@ class TestFixedPositions(LayerContract):
         return {"ids": IDS}
 
     def make(self, **kwargs):
-        return PositionEmbeddingFixedWeights(**SIZES, n=100.0, **kwargs)
+        return PositionEmbeddingFixedWeights(**SIZES, base=100.0, **kwargs)
 
 
 class TestFrozen(LayerContract):
@@ -75,7 +75,7 @@ def test_the_published_sinusoidal_table():
         [0.90929743, -0.41614684, 0.19866933, 0.98006658],
         [0.14112001, -0.9899925, 0.29552021, 0.95533649],
     ]
-    np.testing.assert_allclose(numpy(sinusoidal_encoding(4, 4, n=100)), published, atol=1e-6)
+    np.testing.assert_allclose(numpy(sinusoidal_encoding(4, 4, base=100)), published, atol=1e-6)
 
 
 def test_the_sinusoidal_table_is_the_formula_also_far_away():
@@ -98,11 +98,11 @@ def test_the_published_rows_of_frozen_words():
 
 
 def test_learned_words_are_scaled_by_the_root_of_the_size_and_positions_are_not():
-    layer = PositionEmbeddingFixedWeights(**SIZES, n=100.0)
+    layer = PositionEmbeddingFixedWeights(**SIZES, base=100.0)
     layer.build(IDS.shape)
     table = normal(10, 6)
     layer.set_weights([table])
-    expected = table[IDS] * np.sqrt(6) + numpy(sinusoidal_encoding(5, 6, n=100.0))
+    expected = table[IDS] * np.sqrt(6) + numpy(sinusoidal_encoding(5, 6, base=100.0))
     np.testing.assert_allclose(numpy(layer(IDS)), expected, atol=1e-5)
 
 

@@ -14,7 +14,7 @@ from layer_contract import (
 from quick import some_of
 
 from keras_transformer.models import Bert, EncoderClassifier
-from keras_transformer.models.classifier import mean_of_tokens
+from keras_transformer.models.classifier import masked_mean
 from keras_transformer.settings import BlockSettings
 
 SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "n": 1, "rate": 0.0}
@@ -68,7 +68,7 @@ def test_padding_changes_nothing(pooling):
 
 def test_the_mean_of_nothing_is_zero():
     x = np.ones((2, 3, 4), "float32")
-    found = numpy(mean_of_tokens(x, np.array([[0, 0, 0], [5, 0, 0]])))
+    found = numpy(masked_mean(x, np.array([[0, 0, 0], [5, 0, 0]])))
     np.testing.assert_array_equal(found, [[0] * 4, [1] * 4])
 
 

@@ -67,9 +67,9 @@ class TestAttention:
         for t in range(5):
             with record_attention() as weights:
                 _, cache = model.step(TARGET_INPUT[:, t], t, cache, memory)
-            row = numpy(model.name_attention(weights)["cross"][0])
+            row = numpy(model.group_attention(weights)["cross"][0])
             np.testing.assert_allclose(row[:, :, 0], together[:, :, t], atol=1e-5)
-        assert model.name_attention({}) == {}
+        assert model.group_attention({}) == {}
 
 
 class TestArguments:

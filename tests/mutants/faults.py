@@ -97,7 +97,7 @@ FAULTS = (
     ),
     _fault(
         "norm_first ignored before the sub-layer",
-        "AddNormalization.before",
+        "AddNormalization.sublayer_input",
         "self.normalization(x) if self.norm_first else x",
         "x",
         "layers/test_add_normalization",
@@ -133,7 +133,7 @@ FAULTS = (
     _fault(
         "step of the decoder skips a norm in pre-norm",
         "DecoderLayer.step",
-        "y = self.add_norm_2.before(x)",
+        "y = self.add_norm_2.sublayer_input(x)",
         "y = x",
         "layers/test_decoder_steps",
     ),
@@ -253,7 +253,7 @@ FAULTS = (
     ),
     _fault(
         "mean of tokens counts padding",
-        "mean_of_tokens",
+        "masked_mean",
         "ops.sum(words, axis=1, keepdims=True)",
         "ops.cast(ops.shape(x)[1], x.dtype)",
         "models/test_classifier",
@@ -606,7 +606,7 @@ FAULTS = (
     ),
     _fault(
         "both texts in one segment",
-        "WordPieceTokenizer.join",
+        "WordPieceTokenizer.add_special_tokens",
         "[1] * len(rest)",
         "[0] * len(rest)",
         "data/test_wordpiece",
@@ -759,7 +759,7 @@ FAULTS = (
     ),
     _fault(
         "files written in place",
-        "replacing",
+        "atomic_replace",
         'path.with_name(f"partial-{path.name}")',
         "path",
         "_utils/test_files",

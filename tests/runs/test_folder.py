@@ -285,14 +285,14 @@ def test_names_a_damaged_file_of_digests(run, dataset, content):
 
 
 def test_what_was_counted_is_read_again(run):
-    assert run.read_batches() is None
-    run.write_batches([[3, [4, 8], 0.25]])
-    assert run.read_batches() == [[3, [4, 8], 0.25]]
+    assert run.read_block_stats() is None
+    run.write_block_stats([[3, [4, 8], 0.25]])
+    assert run.read_block_stats() == [[3, [4, 8], 0.25]]
     run.create(CONFIG, make_dataset())  # in a folder with leftovers
-    assert run.read_batches() is None
+    assert run.read_block_stats() is None
     for damaged in ("{", "3", "[3]", "[[3, [4]]]", '[[3, ["x"], 0.5]]'):
         (run.path / "batches.json").write_text(damaged)
-        assert run.read_batches() is None  # it is counted anew
+        assert run.read_block_stats() is None  # it is counted anew
 
 
 # Writing

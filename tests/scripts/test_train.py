@@ -253,10 +253,10 @@ def test_a_streamed_run_with_all_that_there_is(folder):
     assert "it has no weights/epoch-9.weights.h5" in missing
     run_script("translate.py", "runs/all", *flags, "average", folder=folder)
     go_on = ["--run", "runs/all", "--resume", "--epochs", "3"]
-    [[batches, *others]] = run.read_batches()
-    run.write_batches([[batches + 1, *others]])  # is it used?
+    [[batches, *others]] = run.read_block_stats()
+    run.write_block_stats([[batches + 1, *others]])  # is it used?
     assert "batches.json" in run_script("train.py", *go_on, folder=folder, expected=2)
-    run.write_batches([[batches, *others]])
+    run.write_block_stats([[batches, *others]])
     again = run_script("train.py", *go_on, folder=folder)
     assert "Epoch 3/3" in again and "Epoch 2/3" not in again
 

@@ -39,7 +39,7 @@ def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
         assert found < 0.8 * baseline, printed
     model = keras.models.load_model(tmp_path / "runs/bert/bert.keras")
     tokenizer = WordPieceTokenizer.load(tmp_path / "runs/bert/tokenizer.json")
-    inputs = tokenizer.arrays(["anna eats bread"], length=16)
+    inputs = tokenizer.encode_batch(["anna eats bread"], length=16)
     assert model(inputs).shape == (1, 16, 32)
 
 

@@ -1,0 +1,60 @@
+"""Names of version 0.1.0 still work, and say what to write instead."""
+
+import numpy as np
+import pytest
+
+from keras_transformer import (
+    AddNormalization,
+    PositionEmbeddingFixedWeights,
+    WordPieceTokenizer,
+    WordTokenizer,
+    sinusoidal_encoding,
+)
+
+
+def word_pieces():
+    return WordPieceTokenizer.train(["the cat sat", "the dog"], min_count=1)
+
+
+OLD_AND_NEW = {
+    "Tokenizer.join": (
+        lambda: WordTokenizer.train(["a b"]).join(["▁a", "▁b"]),
+        lambda: WordTokenizer.train(["a b"]).detokenize(["▁a", "▁b"]),
+    ),
+    "WordPieceTokenizer.join": (
+        lambda: word_pieces().join([7, 8], [9], length=5),
+        lambda: word_pieces().add_special_tokens([7, 8], [9], length=5),
+    ),
+    "WordPieceTokenizer.arrays": (
+        lambda: word_pieces().arrays(["the cat"], length=5),
+        lambda: word_pieces().encode_batch(["the cat"], length=5),
+    ),
+    "WordPieceTokenizer.of_vocabulary": (
+        lambda: WordPieceTokenizer.of_vocabulary(VOCABULARY).encode("cat").ids,
+        lambda: WordPieceTokenizer.from_vocabulary(VOCABULARY).encode("cat").ids,
+    ),
+    "AddNormalization.before": (
+        lambda: AddNormalization(0.0, norm_first=True).before(np.eye(2)),
+        lambda: AddNormalization(0.0, norm_first=True).sublayer_input(np.eye(2)),
+    ),
+    "sinusoidal_encoding(n)": (
+        lambda: sinusoidal_encoding(3, 4, n=10.0),
+        lambda: sinusoidal_encoding(3, 4, base=10.0),
+    ),
+    "PositionEmbeddingFixedWeights(n)": (
+        lambda: PositionEmbeddingFixedWeights(3, 4, 2, n=10.0).base,
+        lambda: PositionEmbeddingFixedWeights(3, 4, 2, base=10.0).base,
+    ),
+}
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat"]
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_AND_NEW.values(), ids=OLD_AND_NEW)
+def test_an_old_name_does_what_the_new_one_does_and_warns(old, new, recwarn):
+    with pytest.warns(FutureWarning, match="is deprecated: use"):
+        found = old()
+    recwarn.clear()
+    expected = new()
+    assert not [warning for warning in recwarn if warning.category is FutureWarning]
+    for a, b in zip(np.atleast_1d(found), np.atleast_1d(expected), strict=True):
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))

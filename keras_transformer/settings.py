@@ -42,7 +42,7 @@ class BlockSettings:
         "Attention Is All You Need" (Vaswani et al., 2017), table 3.
 
     Example:
-        >>> settings = BlockSettings(h=4, d_model=64, d_ff=128, n=2, norm_first=True)
+        >>> settings = kt.BlockSettings(h=4, d_model=64, d_ff=128, n=2, norm_first=True)
         >>> settings.d_k
         16
     """

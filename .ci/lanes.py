@@ -1,7 +1,7 @@
-"""Runs the lanes of CI, measures each, and compares its processor time with its budget.
+"""Runs the lanes of CI and compares the CPU time of each with its budget.
 
-A lane over its budget is reported and does not fail. A lane that fails stops those that follow.
-Standard library only: it runs before anything is installed.
+A lane that exceeds its budget is reported but does not fail. After a failure, no further lane is
+started. This script uses the standard library only, because it runs before anything is installed.
 """
 
 import argparse
@@ -18,19 +18,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 SLICES = 19
-PATIENCE = 10  # seconds that a lane has for ending
-TOLERANCE = 1.5  # a lane that takes so many times its budget is reported
-# A line of `pytest --durations`, and one of notebooks/build.py.
+GRACE_PERIOD = 10  # seconds between SIGTERM and SIGKILL
+TOLERANCE = 1.5  # lanes above this multiple of their budget cause a warning
+# Matches a line of `pytest --durations` or of notebooks/build.py.
 DURATION = re.compile(r"^ *(\d+\.\d+)s (?:call|setup|teardown) +(.*)|^(.*): \d+ cells, (\d+) s$")
 
 
 def slice_of_commit():
-    """Returns which slice of `make test-all` this commit runs, from 1 to SLICES.
+    """Returns the slice of `make test-all` for this commit, from 1 to SLICES.
 
-    A push adds any number of commits. The count of commits modulo a prime still visits every
-    slice in SLICES pushes if each adds the same number, which modulo 20 would not (5 commits at
-    a time: 4 slices). A hash would leave a third of the slices out of twenty pushes, on average.
-    A shallow clone cannot count, so there the hash of the commit decides.
+    The slice is the number of commits modulo SLICES. A push may add several commits; because SLICES
+    is prime, SLICES pushes with equally many commits each still visit every slice (modulo 20,
+    pushes of 5 commits would visit only 4). A hash of the commit would miss a third of the slices
+    in 20 pushes, on average. It is used in shallow clones only, which do not know the count.
     """
 
     def git(*arguments):
@@ -51,19 +51,19 @@ def has_chromium():
 class Lane:
     name: str
     command: str
-    budget: float | None = None  # minutes of processor time
-    status: int | None = None  # None: not run
+    budget: float | None = None  # CPU time, in minutes
+    status: int | None = None  # exit status; None: not run
     remark: str = "not run"
-    processor: float = 0.0
-    wall: float = 0.0
+    cpu: float = 0.0  # in minutes
+    wall: float = 0.0  # in minutes
     durations: list = field(default_factory=list)
 
     def run(self):
-        """Runs the command, prints its output with the lane's name, and takes its times."""
+        """Runs the command, prints its output prefixed with the lane's name, and measures it."""
         print(f"{self.name} | {self.command}", flush=True)
         started = time.perf_counter()
         options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --durations=5"
-        # A session of its own, so that all its processes can be ended together.
+        # A new session allows stopping all processes of the lane together.
         process = subprocess.Popen(
             ["bash", "-c", self.command],
             stdin=subprocess.DEVNULL,
@@ -77,37 +77,38 @@ class Lane:
         running[self.name] = process.pid
         reader = threading.Thread(target=self.read, args=(process.stdout,), daemon=True)
         reader.start()
-        # The usage includes all descendants that were waited for, as make and pytest do. Chromium
-        # does not wait for some of its processes: 10 of the 34 s of the browser lane are missing.
+        # The usage covers all descendants that their parents wait for, as make and pytest do.
+        # Chromium does not: 10 of the 34 s of the browser lane are missing.
         _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)  # Popen must not wait again
+        process.returncode = os.waitstatus_to_exitcode(status)  # keeps Popen from waiting again
         del running[self.name]
-        reader.join(10)  # a process left behind may keep the pipe open
+        reader.join(10)  # with a timeout, because an orphaned process may keep the pipe open
         self.wall = (time.perf_counter() - started) / 60
-        self.processor = (usage.ru_utime + usage.ru_stime) / 60
+        self.cpu = (usage.ru_utime + usage.ru_stime) / 60
         self.status = process.returncode
 
     def read(self, lines):
+        """Prints the output and collects the durations in it."""
         for line in lines:
             print(f"{self.name} | {line}", end="", flush=True)
             if match := DURATION.match(line):
                 seconds, test, notebook, notebook_seconds = match.groups()
                 self.durations.append((float(seconds or notebook_seconds), test or notebook))
 
-    def is_over(self, tolerance):
-        return self.budget is not None and self.processor > tolerance * self.budget
+    def exceeds_budget(self, tolerance=1.0):
+        return self.budget is not None and self.cpu > tolerance * self.budget
 
 
-running = {}  # process ids of the lanes that run
-stop = threading.Event()  # no further lane is started
+running = {}  # process ids of running lanes
+stop = threading.Event()  # if set, no further lane is started
 
-# Stage after stage; the lanes of a stage run two at a time, in this order. `make test` and
-# `make test-slow` run two processes each by themselves, so they have a stage of their own.
+# Stages run one after another. The lanes of a stage run two at a time, in this order. `make test`
+# and `make test-slow` start two processes each, so each of them has its own stage.
 STAGES = [
     [Lane("install", ".ci/install")],
     [Lane("check", "make check", 1)],
     [Lane("test", "make test", 6)],
-    # Of these, notebooks is the longest. Whatever a stage starts first should be.
+    # notebooks takes longest and therefore starts first.
     [
         Lane("notebooks", "make notebooks", 10),
         Lane("train", ".ci/train", 5),
@@ -120,14 +121,14 @@ STAGES = [
 ]
 
 
-def choose(names):
-    """Returns the stages with the lanes of these names, or all; installing is always among them."""
+def select(names):
+    """Returns the stages with the named lanes and "install", or all stages without names."""
     stages = [[x for x in stage if not names or x.name in ("install", *names)] for stage in STAGES]
     return [stage for stage in stages if stage]
 
 
 def run_lanes(stages):
-    """Runs stage after stage; after a failure no further lane is started."""
+    """Runs the stages one after another. After a failure, no further lane is started."""
 
     def run(lane):
         if stop.is_set():
@@ -141,41 +142,41 @@ def run_lanes(stages):
 
     for stage in stages:
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(run, stage))  # raises what a lane raised
+            list(pool.map(run, stage))  # `list` re-raises exceptions of the lanes
 
 
 def print_table(lanes, seconds):
-    print(f"\n{'lane':10} | {'budget':>7} | {'CPU min':>7} | {'wall min':>8} | over?")
+    print(f"\n{'lane':10} | {'budget':>7} | {'CPU min':>7} | {'wall min':>8} | remarks")
     for lane in lanes:
         budget = "" if lane.budget is None else f"{lane.budget:.0f}"
         if lane.status is None:
             print(f"{lane.name:10} | {budget:>7} | {'':7} | {'':8} | {lane.remark}")
             continue
-        remarks = ["over"] if lane.is_over(1) else []
+        remarks = ["over budget"] if lane.exceeds_budget() else []
         remarks += [f"failed, exit status {lane.status}"] if lane.status else []
-        times = f"{lane.processor:7.2f} | {lane.wall:8.2f}"
+        times = f"{lane.cpu:7.2f} | {lane.wall:8.2f}"
         print(f"{lane.name:10} | {budget:>7} | {times} | {', '.join(remarks)}")
-    total = sum(lane.processor for lane in lanes)
+    total = sum(lane.cpu for lane in lanes)
     print(f"{'all':10} | {'':7} | {total:7.2f} | {seconds / 60:8.2f} |", flush=True)
 
 
 def print_warnings(lanes):
     for lane in lanes:
-        if lane.is_over(TOLERANCE):
+        if lane.exceeds_budget(TOLERANCE):
             print(
-                f"\nWarning: {lane.name} took {lane.processor:.1f} minutes of processor time; "
-                f"its budget is {lane.budget:.0f}. The slowest:"
+                f"\nWarning: {lane.name} took {lane.cpu:.1f} minutes of CPU time; its budget is "
+                f"{lane.budget:.0f}. The slowest tests:"
             )
             for seconds, test in sorted(lane.durations, reverse=True)[:5]:
                 print(f"  {seconds:6.1f} s  {test}")
 
 
-def end_running(*_):
-    """Ends the lanes that run, at once those that do not end by themselves within seconds."""
+def stop_running(*_):
+    """Signal handler: terminates the running lanes, kills them after GRACE_PERIOD, and exits."""
     stop.set()
     signal_running(signal.SIGTERM)
-    waited_until = time.monotonic() + PATIENCE
-    while running and time.monotonic() < waited_until:
+    deadline = time.monotonic() + GRACE_PERIOD
+    while running and time.monotonic() < deadline:
         time.sleep(0.1)
     signal_running(signal.SIGKILL)
     raise SystemExit(143)
@@ -191,16 +192,17 @@ def main():
     parser = argparse.ArgumentParser(prog=".ci/run", description="Runs the lanes of CI.")
     lanes = [lane for stage in STAGES for lane in stage]
     names = [lane.name for lane in lanes]
-    parser.add_argument("lanes", nargs="*", metavar="LANE", help=f"some of {', '.join(names)}")
-    wanted = parser.parse_args().lanes
-    if unknown := sorted(set(wanted) - set(names)):
-        parser.error(f"There is no such lane: {', '.join(unknown)}")
+    help = f"lanes to run, any of {', '.join(names)} (default: all)"
+    parser.add_argument("lanes", nargs="*", metavar="LANE", help=help)
+    selected = parser.parse_args().lanes
+    if unknown := sorted(set(selected) - set(names)):
+        parser.error(f"unknown lanes: {', '.join(unknown)}")
     for lane in lanes:
         if lane.name == "test-all":
             lane.command = lane.command.format(slice=f"{slice_of_commit()}/{SLICES}")
-    signal.signal(signal.SIGTERM, end_running)
-    signal.signal(signal.SIGINT, end_running)
-    stages, started = choose(wanted), time.perf_counter()
+    signal.signal(signal.SIGTERM, stop_running)
+    signal.signal(signal.SIGINT, stop_running)
+    stages, started = select(selected), time.perf_counter()
     lanes = [lane for stage in stages for lane in stage]
     try:
         run_lanes(stages)

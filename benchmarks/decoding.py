@@ -1,4 +1,4 @@
-"""How fast is greedy decoding, next to CTranslate2, KerasHub and torch?
+"""Compares the speed of greedy decoding with that of CTranslate2, KerasHub and PyTorch.
 
 python benchmarks/decoding.py
 python benchmarks/decoding.py --model small --batch 32 --threads 2 --rounds 5
@@ -6,7 +6,7 @@ python benchmarks/decoding.py --model small --batch 32 --threads 2 --rounds 5
 
 import argparse
 
-from timing import named, processor_name, time_turns, use_cores
+from timing import cpu_name, named, time_turns, use_cores
 
 ROUNDS = {"small": 15, "large": 6}
 TURN_SECONDS = 0.3
@@ -16,27 +16,35 @@ BEAM_CELL = ("small", 32)
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", nargs="+", choices=ROUNDS, default=list(ROUNDS))
-    parser.add_argument("--batch", nargs="+", type=int, default=[1, 32])
-    parser.add_argument("--threads", type=int, choices=(1, 2), default=1, help="and cores")
-    parser.add_argument("--core", type=int, help="the first core; default: the first one allowed")
-    parser.add_argument("--rounds", type=int, help=f"turns of each system; default: {ROUNDS}")
+    parser.add_argument(
+        "--model", nargs="+", choices=ROUNDS, default=list(ROUNDS), help="model sizes"
+    )
+    parser.add_argument("--batch", nargs="+", type=int, default=[1, 32], help="batch sizes")
+    parser.add_argument(
+        "--threads", type=int, choices=(1, 2), default=1, help="number of threads and CPU cores"
+    )
+    parser.add_argument("--core", type=int, help="first core to use (default: the first allowed)")
+    parser.add_argument("--rounds", type=int, help=f"rounds to time (default: {ROUNDS})")
     return parser.parse_args()
 
 
 def make_systems(size, batch, threads, with_beam):
-    """Functions that decode: a dictionary of those with our model, and one of the others."""
-    import decoding_peers as peers  # starts the libraries, which must follow `use_cores`
+    """Returns the systems to time, as two dictionaries from names to decoding functions.
+
+    The systems of the first have the same weights, so their outputs can be compared. Those of the
+    second do not, or search with a beam.
+    """
+    import decoding_peers as peers  # starts the libraries, so import it after `use_cores`
 
     source, model = peers.make_source(batch), peers.make_model(size)
-    slow = peers.without_cache(model, size)
+    uncached = peers.without_cache(model, size)
     beams = (1, 4) if with_beam else (1,)
     greedy, *beam = peers.make_ctranslate2(model, source, threads, beam_sizes=beams)
     (int8,) = peers.make_ctranslate2(model, source, threads, quantization="int8")
     ours = {
         "keras_transformer, XLA": peers.make_ours(model, source),
         "keras_transformer, without XLA": peers.make_ours(model, source, jit_compile=False),
-        "keras_transformer without its cache, XLA": peers.make_ours(slow, source),
+        "keras_transformer without KV cache, XLA": peers.make_ours(uncached, source),
         REFERENCE: greedy,
         "CTranslate2 int8": int8,
     }
@@ -49,28 +57,28 @@ def make_systems(size, batch, threads, with_beam):
 
 
 def time_cell(model, batch, arguments):
-    """Times all systems on one model and batch: what `time_turns` returns, for a sentence."""
+    """Times all systems on one model and batch size; returns the result of `time_turns`."""
     import decoding_peers as peers
 
     with_beam = (model, batch) == BEAM_CELL
     ours, others = make_systems(peers.SIZES[model], batch, arguments.threads, with_beam)
-    same = peers.compare_words(ours)
+    agreement = peers.compare_words(ours)
     peers.check_lengths(others)
-    print(f"{model}, batch {batch}: words as those of the first system:", end=" ")
-    print(", ".join(f"{name} {share:.1%}" for name, share in same.items()), flush=True)
+    print(f"{model}, batch {batch}: tokens equal to those of the first system:", end=" ")
+    print(", ".join(f"{name} {share:.1%}" for name, share in agreement.items()), flush=True)
     rounds = arguments.rounds or ROUNDS[model]
-    # Resting is for systems of several threads only, see `time_turns`.
+    # Only threads that still spin need the pause, see `time_turns`.
     rest = 0.25 if arguments.threads > 1 else 0.0
     return time_turns({**ours, **others}, rounds, TURN_SECONDS, rest)
 
 
 def print_table(title, cells, which):
-    """A row for each system, a column for each cell.
+    """Prints a table with a row for each system and a column for each cell.
 
     Args:
-        title: what is printed above.
-        cells: dictionary from (model, batch) to what `time_cell` returned.
-        which: 0 for the wall time, 1 for the processor time.
+        title: title of the table.
+        cells: dictionary from (model, batch size) to the result of `time_cell`.
+        which: 0 for wall time, 1 for CPU time.
     """
     print(f"\n{title}\n")
     print("| system |", " | ".join(f"{model}, batch {batch}" for model, batch in cells), "|")
@@ -89,22 +97,28 @@ def print_table(title, cells, which):
 
 
 def print_caption(arguments):
-    """What was measured, how, and with what."""
+    """Prints the hardware, the versions and the method of the measurements."""
     from decoding_peers import SIZES, SOURCE_LENGTH, STEPS, WORDS
 
     libraries = ("keras", "tensorflow", "ctranslate2", "keras-hub", "torch")
     rounds = {model: arguments.rounds or ROUNDS[model] for model in arguments.model}
+    models = [
+        f"{name} (d_model {size.d_model}, {size.n} + {size.n} layers, {size.h} heads, "
+        f"d_ff {size.d_ff})"
+        for name, size in SIZES.items()
+        if name in rounds
+    ]
     print(
-        f"\n{processor_name()}, {arguments.threads} thread(s) pinned to as many cores;",
+        f"\n{cpu_name()}, {arguments.threads} thread(s) pinned to as many cores;",
         named("versions:", *libraries) + ".",
-        f"A call translates a batch: {SOURCE_LENGTH} source tokens with the end, exactly {STEPS}",
-        f"steps, vocabularies of {WORDS:,} words, tied output, pre-norm, float32 unless named;",
-        f"models {', '.join(f'{name} {tuple(SIZES[name])}' for name in rounds)} are",
-        "(d_model, layers of each half, heads, d_ff).",
-        f"Rounds: {rounds}. In each, every system has a turn: one call that is not timed, then as",
-        f"many as last {TURN_SECONDS} s together, at least one, timed together. Sentences per",
-        "second are those of the median turn; ± is half the interquartile range; in brackets",
-        f"stands the speed as a multiple of that of {REFERENCE}.",
+        f"One call translates one batch: {SOURCE_LENGTH} source tokens including the end token,",
+        f"exactly {STEPS} steps, vocabularies of {WORDS:,} words, tied output, pre-norm, float32",
+        "unless stated otherwise. Models:",
+        ", ".join(models) + ".",
+        f"Rounds: {rounds}. The systems take turns in every round: one untimed call, then as many",
+        f"calls as fit in {TURN_SECONDS} s, at least one, timed together. The table shows the",
+        "sentences per second of the median round, ± half the interquartile range, and in",
+        f"parentheses the speed relative to {REFERENCE}.",
     )
 
 
@@ -116,7 +130,7 @@ def main():
         for model in arguments.model
         for batch in arguments.batch
     }
-    print_table("Sentences per second of processor time", cells, which=1)
+    print_table("Sentences per second of CPU time", cells, which=1)
     print_table("Sentences per second of wall time", cells, which=0)
     print_caption(arguments)
 

@@ -1,7 +1,8 @@
-"""The systems whose decoding is timed: ours, and those that one would use otherwise.
+"""The systems that `decoding.py` and `scaling.py` time.
 
-Each is a function without arguments that translates the same sources and returns the target tokens
-of each, as ids or as words: `STEPS` of them and no end. Import this after `timing.use_cores`.
+Each system is a function without arguments that translates the same source sentences. It returns
+`STEPS` target tokens per sentence, as ids or as words, without the end token. Import this module
+after calling `timing.use_cores`.
 """
 
 import statistics
@@ -23,10 +24,9 @@ from keras_transformer.backends import backend_module
 from keras_transformer.export.ctranslate2 import export_ctranslate2
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import GO_ON
+from keras_transformer.inference.rules import NOT_END
 
 WORDS, SOURCE_LENGTH, STEPS = 8000, 12, 10
-
 
 SIZES = {
     "small": BlockSettings(h=4, d_model=256, d_ff=512, n=3, norm_first=True),
@@ -35,30 +35,30 @@ SIZES = {
 
 
 def make_tokenizer():
-    """A tokenizer of as many words as the models have, w0 w1 …"""
+    """Returns a tokenizer with the vocabulary of the models: w0, w1, …"""
     return WordTokenizer.train([" ".join(f"w{i}" for i in range(WORDS - len(SPECIAL_TOKENS)))])
 
 
 def make_source(batch, length=SOURCE_LENGTH):
-    """Random words and the end, int32 (B, S)."""
+    """Returns random source ids with an end token, int32 (B, S)."""
     source = np.random.default_rng(0).integers(END_ID + 1, WORDS, (batch, length), "int32")
     source[:, -1] = END_ID
     return source
 
 
 def make_model(size, kind=TransformerModel):
-    """Our model, untrained: pre-norm, tied output, float32."""
+    """Returns an untrained `TransformerModel` with tied output, in float32."""
     keras.utils.set_random_seed(0)
     model = kind(WORDS, WORDS, settings=size, tie_output=True, dtype="float32")
     model.build(((None, None), (None, None)))
-    # Untrained it would repeat one word, and no comparison of words could find a mistake.
+    # An untrained model repeats one word, which would hide differences between the systems.
     for kernel in (w for w in model.decoder.weights if w.name == "kernel"):
         kernel.assign(3 * kernel)
     return model
 
 
 class WithoutCache(TransformerModel):
-    """Our model, reading everything before it again for each token."""
+    """A `TransformerModel` that runs the decoder on the whole prefix again for each token."""
 
     def start(self, encoder_input, length, copies=1):
         tokens = ops.zeros((ops.shape(encoder_input)[0], length), "int32")
@@ -71,25 +71,26 @@ class WithoutCache(TransformerModel):
 
 
 def without_cache(model, size):
-    """The same model with the same weights."""
-    other = make_model(size, WithoutCache)
-    other.set_weights(model.get_weights())
-    return other
+    """Returns a copy of a model that decodes without the KV cache."""
+    copy = make_model(size, WithoutCache)
+    copy.set_weights(model.get_weights())
+    return copy
 
 
 def make_ours(model, source, steps=STEPS, jit_compile=True, beam_size=1):
-    """Our search over a model, which may not choose the end."""
+    """Returns a function that decodes with `ModelSearch`, never choosing the end token."""
     search = ModelSearch(model, SearchOptions(beam_size=beam_size))
     infer = backend_module().compile_inference(search, jit_compile=jit_compile)
-    request = {"source": source, "plan": np.full((len(source), steps), GO_ON, "int32")}
+    request = {"source": source, "constraints": np.full((len(source), steps), NOT_END, "int32")}
     return lambda: infer(request)["tokens"][:, 0]
 
 
 def make_ctranslate2(model, source, threads, quantization=None, beam_sizes=(1,)):
-    """A function for each beam size over our model, exported."""
+    """Exports a model to CTranslate2; returns a decoding function for each beam size."""
     tokenizer = make_tokenizer()
     words = words_by_id(tokenizer)
-    sentences = [[words[i] for i in row[:-1]] for row in source.tolist()]  # it adds the end itself
+    # CTranslate2 adds the end token itself.
+    sentences = [[words[i] for i in row[:-1]] for row in source.tolist()]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder) / "model"
         translate = Translate(model, tokenizer, tokenizer)
@@ -105,13 +106,13 @@ def make_ctranslate2(model, source, threads, quantization=None, beam_sizes=(1,))
 
 
 def words_by_id(tokenizer):
-    """Dictionary from the id of each word to the word as the tokenizer writes it."""
+    """Returns a dictionary from the id of each word to its token."""
     text = " ".join(f"w{i}" for i in range(WORDS - len(SPECIAL_TOKENS)))
     return dict(zip(tokenizer.encode(text), tokenizer.tokenize(text), strict=True))
 
 
 class HubSearch(keras.Model):
-    """The loop of KerasHub's example: the whole model anew for each token."""
+    """The decoding loop of KerasHub's example: runs the whole model again for each token."""
 
     def __init__(self, model):
         super().__init__()
@@ -127,7 +128,7 @@ class HubSearch(keras.Model):
         source = request["source"]
 
         def next_logits(prompt, cache, index):
-            # The last place is only written to; the example has the model read it as well.
+            # Unlike the example, omit the last position, which is written but never read.
             return self.model((source, prompt[:, :STEPS]))[:, index - 1], None, cache
 
         prompt = self.prompt(source)
@@ -135,7 +136,7 @@ class HubSearch(keras.Model):
 
 
 class CachedHubSearch(HubSearch):
-    """The same layers with the caches they offer, which the example does not use."""
+    """The same layers with their KV caches, which the example does not use."""
 
     def call(self, request):
         encoded = self.model.encode(request["source"])
@@ -163,29 +164,29 @@ class CachedHubSearch(HubSearch):
             return logits, None, caches
 
         prompt = self.prompt(request["source"])
-        # Only what it computes from the source is wanted; the first token comes again.
+        # Fills the cross-attention cache. The sampler then repeats the first step.
         _, caches = step(prompt, [empty] * len(self.model.decoders), 0, 0)
         return self.sampler(next_logits, prompt, caches, 1, model=self.model)[:, 1:]
 
 
 def make_hub(size, source):
-    """Dictionary from a name to a function for each way to run KerasHub's layers."""
+    """Returns a dictionary from names to decoding functions, one per way to run KerasHub."""
     model, request = HubModel(size, (WORDS, WORDS), SOURCE_LENGTH), {"source": source}
-    model((source, np.zeros((len(source), STEPS), "int32")))  # makes the weights
+    model((source, np.zeros((len(source), STEPS), "int32")))  # builds the model
     plain, cached = HubSearch(model), CachedHubSearch(model)
     compile_inference = backend_module().compile_inference
     plain_graph, cached_graph = (
         compile_inference(search, jit_compile=True) for search in (plain, cached)
     )
     return {
-        "KerasHub layers, its example's loop": lambda: np.asarray(plain(request)),
-        "KerasHub layers, its example's loop, XLA": lambda: plain_graph(request),
-        "KerasHub layers, with their caches, XLA": lambda: cached_graph(request),
+        "KerasHub layers, loop of its example": lambda: np.asarray(plain(request)),
+        "KerasHub layers, loop of its example, XLA": lambda: plain_graph(request),
+        "KerasHub layers, with KV cache, XLA": lambda: cached_graph(request),
     }
 
 
 def make_torch(size, source, threads):
-    """A loop over `torch.nn.Transformer`."""
+    """Returns a function that decodes with `torch.nn.Transformer`, without a KV cache."""
     torch.set_num_threads(threads)
     model = TorchModel(size, (WORDS, WORDS), SOURCE_LENGTH).eval()
     tokens = torch.from_numpy(source.astype("int64"))
@@ -193,27 +194,27 @@ def make_torch(size, source, threads):
 
 
 def check_lengths(systems):
-    """What the systems find: a list of rows each.
+    """Runs each system once; returns a dictionary from names to lists of translations.
 
     Raises:
-        ValueError: if a translation has not `STEPS` tokens.
+        ValueError: if a translation does not have `STEPS` tokens.
     """
-    found = {name: [list(row) for row in run()] for name, run in systems.items()}
-    for name, rows in found.items():
+    outputs = {name: [list(row) for row in run()] for name, run in systems.items()}
+    for name, rows in outputs.items():
         if {len(row) for row in rows} != {STEPS}:
-            raise ValueError(f"{name} must find {STEPS} tokens a sentence. Received: {rows}")
-    return found
+            raise ValueError(f"{name} must return {STEPS} tokens per sentence. Received: {rows}")
+    return outputs
 
 
 def compare_words(systems):
-    """The share of words that each system of one model finds as the first one does."""
+    """Returns the share of tokens in which each system agrees with the first one."""
     words = words_by_id(make_tokenizer())
-    found = {
+    outputs = {
         name: [words.get(x, x) for row in rows for x in row]
         for name, rows in check_lengths(systems).items()
     }
-    first = next(iter(found.values()))
+    first = next(iter(outputs.values()))
     return {
-        name: statistics.mean(x == y for x, y in zip(first, other, strict=True))
-        for name, other in found.items()
+        name: statistics.mean(x == y for x, y in zip(first, output, strict=True))
+        for name, output in outputs.items()
     }

@@ -1,7 +1,9 @@
-"""What is each fault of the course's translator worth, alone, with everything else as it is here?
+"""Measures what each fault of the course's translator costs in loss and BLEU.
+
+Each fault is added alone to the default translator, which is then trained and scored.
 
 python benchmarks/faults.py english-german-both.pkl
-python benchmarks/faults.py english-german-both.pkl --fault "our own" "one norm twice" --seed 1
+python benchmarks/faults.py english-german-both.pkl --fault none "shared norm" --seed 1
 """
 
 import argparse
@@ -9,7 +11,7 @@ import dataclasses
 import math
 import tempfile
 
-from timing import named, processor_name, use_one_core
+from timing import cpu_name, named, use_one_core
 
 use_one_core()  # before the libraries start
 
@@ -23,13 +25,13 @@ from keras_transformer.runs.folder import make_model  # noqa: E402
 from keras_transformer.training.run import make_optimizer  # noqa: E402
 
 
-class Ours:
-    """No fault: the default of `train.py`."""
+class Default:
+    """The translator that `train.py` trains by default, without a fault."""
 
-    name = "our own"
+    name = "none"
 
     def settings(self):
-        """What is set otherwise."""
+        """Returns the fields of `RunConfig` that the fault changes."""
         return {}
 
     def prepare(self, pairs, config):
@@ -38,10 +40,10 @@ class Ours:
     def make_model(self, config, dataset, dtype):
         return make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
 
-    def make_anew(self, config, dataset, dtype, change):
-        """A model that `change` has changed before it was built."""
-        made = Ours().make_model(config, dataset, dtype)
-        model = type(made).from_config(made.get_config())
+    def make_changed(self, config, dataset, dtype, change):
+        """Returns a default model to which `change` is applied before it is built."""
+        default = Default().make_model(config, dataset, dtype)
+        model = type(default).from_config(default.get_config())
         change(model)
         model.build(((None, None), (None, None)))
         return model
@@ -53,13 +55,13 @@ class Ours:
         return kt.Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
 
 
-class FrozenWords(Ours):
-    """The words' vectors are sinusoids of their ids, and nothing is learned about words."""
+class FrozenEmbeddings(Default):
+    """The word embeddings are sinusoids of the token ids and are not trained."""
 
-    name = "frozen word vectors"
+    name = "frozen embeddings"
 
     def settings(self):
-        return {"tie_output": False}  # the output has to learn something
+        return {"tie_output": False}  # a tied output would be frozen as well
 
     def make_model(self, config, dataset, dtype):
         def freeze(model):
@@ -68,17 +70,17 @@ class FrozenWords(Ours):
                 frozen = type(old).from_config({**old.get_config(), "freeze_words": True})
                 setattr(model, side, frozen)
 
-        return self.make_anew(config, dataset, dtype, freeze)
+        return self.make_changed(config, dataset, dtype, freeze)
 
 
-class UndividedScale(Ours):
-    """d_k is divided among the heads, but scores are scaled by the root of the undivided one."""
+class WrongScale(Default):
+    """d_k is divided among the heads, but the scores by the square root of the undivided d_k."""
 
     name = "d_k divided twice"
 
     def make_model(self, config, dataset, dtype):
         sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-        d_k = config.d_model // config.h  # which is divided once more
+        d_k = config.d_model // config.h  # divided by h a second time below
         settings = dataclasses.replace(
             config.block_settings(), d_k=d_k // config.h, d_v=d_k // config.h
         )
@@ -94,7 +96,7 @@ class UndividedScale(Ours):
 
 
 class Scaled(kt.DotProductAttention):
-    """Multiplies the queries first."""
+    """Dot-product attention with an additional factor on the scores."""
 
     def __init__(self, factor, **kwargs):
         super().__init__(**kwargs)
@@ -104,10 +106,10 @@ class Scaled(kt.DotProductAttention):
         return super().call(self.factor * queries, keys, values, attention_mask)
 
 
-class OneNormTwice(Ours):
-    """The decoder's layers normalise twice with the same weights."""
+class SharedNorm(Default):
+    """Two layer normalizations of each decoder layer share their weights."""
 
-    name = "one norm twice"
+    name = "shared norm"
 
     def make_model(self, config, dataset, dtype):
         def share(model):
@@ -115,21 +117,21 @@ class OneNormTwice(Ours):
                 layer.add_norm_2 = BuiltOnce.from_config(layer.add_norm_2.get_config())
                 layer.add_norm_3 = layer.add_norm_2
 
-        return self.make_anew(config, dataset, dtype, share)
+        return self.make_changed(config, dataset, dtype, share)
 
 
 class BuiltOnce(kt.AddNormalization):
-    """Can stand in several places."""
+    """Can be used in several places, because it is built only once."""
 
     def build(self, *shapes):
         if not self.built:
             super().build(*shapes)
 
 
-class LostStart(Ours):
-    """The source has a start token when translating, but had none in training."""
+class ExtraStart(Default):
+    """The source has a start token in inference, but not in training."""
 
-    name = "start token in translation only"
+    name = "start token in inference only"
 
     def translator(self, model, dataset):
         source = WithStart(dataset.source_tokenizer._tokenizer)
@@ -141,8 +143,11 @@ class WithStart(kt.WordTokenizer):
         return [START_ID, *super().encode(sentence)]
 
 
-class RandomSplit(Ours):
-    """Pairs are split, not sentences, and the vocabularies are made of all of them."""
+class RandomSplit(Default):
+    """The pairs are split at random, and the vocabularies are built from all of them.
+
+    One source sentence can therefore be in several parts.
+    """
 
     name = "random split"
 
@@ -158,17 +163,17 @@ class RandomSplit(Ours):
         )
 
 
-class NeverShuffled(Ours):
+class NoReshuffling(Default):
     """All epochs have the same batches in the same order."""
 
-    name = "never shuffled"
+    name = "no reshuffling"
 
     def batches(self, dataset, config):
-        return Still(dataset.batches(dataset.train, config.batch_size, config.seed))
+        return FixedOrder(dataset.batches(dataset.train, config.batch_size, config.seed))
 
 
-class Still:
-    """Batches that stay in the order of the first epoch."""
+class FixedOrder:
+    """Wraps batches to keep the order of the first epoch."""
 
     def __init__(self, batches):
         self.batches = batches
@@ -189,13 +194,13 @@ class Still:
 FAULTS = {
     kind.name: kind()
     for kind in (
-        Ours, FrozenWords, UndividedScale, OneNormTwice, LostStart, RandomSplit, NeverShuffled
+        Default, FrozenEmbeddings, WrongScale, SharedNorm, ExtraStart, RandomSplit, NoReshuffling
     )
 }  # fmt: skip
 
 
 def measure(fault, pairs, seed):
-    """Trains with a fault; returns the best validation loss and the `Scores` on the test part."""
+    """Trains with a fault; returns the best validation loss and the `Scores` on the test set."""
     config = kt.RunConfig(n_sentences=10_000, seed=seed, **fault.settings())
     dataset = fault.prepare(pairs, config)
     keras.utils.set_random_seed(seed)
@@ -212,7 +217,10 @@ def measure(fault, pairs, seed):
 
 
 def float16_scores():
-    """The weights of a row that adding -1e9 closes in float16, and what our layer returns."""
+    """Returns the float16 attention weights of a fully masked query under a mask of -1e9.
+
+    The second value is the output of `DotProductAttention` for such a query.
+    """
     scores, mask = np.zeros((1, 2), "float16"), np.zeros((1, 2), "float16")
     with np.errstate(over="ignore"):
         added = ops.softmax(ops.convert_to_tensor(scores + (1 - mask) * np.float16(-1e9)))
@@ -223,9 +231,11 @@ def float16_scores():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pairs", help="english-german-both.pkl, or other sentence pairs")
-    parser.add_argument("--fault", nargs="+", choices=FAULTS, default=list(FAULTS))
-    parser.add_argument("--seed", nargs="+", type=int, default=[0])
+    parser.add_argument("pairs", help="file of sentence pairs, such as english-german-both.pkl")
+    parser.add_argument(
+        "--fault", nargs="+", choices=FAULTS, default=list(FAULTS), help="faults (default: all)"
+    )
+    parser.add_argument("--seed", nargs="+", type=int, default=[0], help="seeds (default: 0)")
     arguments = parser.parse_args()
     pairs, rows = kt.read_pairs(arguments.pairs), []
     for name in arguments.fault:
@@ -236,8 +246,9 @@ def main():
     print("\n| fault | seed | best validation loss | BLEU | chrF |\n|---|---|---|---|---|")
     print(*rows, sep="\n")
     added, ours = float16_scores()
-    print(f"\nA mask of -1e9 in float16, a closed row: {added} by adding it, {ours} by ours")
-    print(f"{processor_name()},", named("versions:", "keras", "tensorflow") + ", float32.")
+    print(f"\nFully masked query in float16: weights {added} with a mask of -1e9,")
+    print(f"output {ours} of `DotProductAttention`.")
+    print(f"{cpu_name()},", named("versions:", "keras", "tensorflow") + ", float32.")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How fast do training and decoding run on this machine's accelerator, next to torch?
+"""Measures the speed of training and decoding on a GPU, and compares training with PyTorch.
 
-It needs JAX, and torch for the comparison; neither TensorFlow nor a network.
+Requires JAX, and PyTorch for the comparison, but neither TensorFlow nor network access.
 
 python benchmarks/gpu.py
-python benchmarks/gpu.py --sizes tiny --updates 4 --sentences 8     # tries it out on a CPU
+python benchmarks/gpu.py --sizes tiny --updates 4 --sentences 8     # a quick test on a CPU
 """
 
 import argparse
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
-# torch uses the same memory afterwards.
+# PyTorch needs the memory afterwards.
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import keras
@@ -23,7 +23,7 @@ import keras_transformer as kt
 from keras_transformer.backends import backend_module
 from keras_transformer.runs.folder import make_model
 
-# d_model, h, d_ff, n, tokens in a batch on each side, number of words. base and big are those of
+# d_model, h, d_ff, n, tokens per side of a batch, vocabulary size. base and big are from
 # "Attention Is All You Need", table 3.
 SIZES = {
     "tiny": (32, 2, 64, 1, 256, 200),
@@ -31,22 +31,28 @@ SIZES = {
     "base": (512, 8, 2048, 6, 16384, 32000),
     "big": (1024, 16, 4096, 6, 16384, 32000),
 }
-# Dense products in bfloat16, 1e12 operations a second, as the manufacturer gives them.
+# Peak TFLOP/s of dense matrix products in bfloat16, from the data sheets.
 PEAKS = {"A100": 312, "H100": 989, "H200": 989, "L4": 121, "V100": 125}
-SHORTEST, LONGEST = 8, 40  # words of a sentence
+SHORTEST, LONGEST = 8, 40  # words per sentence, the upper bound excluded
 
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=["small", "base", "big"])
-    parser.add_argument("--updates", type=int, default=100, help="of an epoch (default: 100)")
-    parser.add_argument("--sentences", type=int, default=1024, help="to decode (default: 1024)")
-    parser.add_argument("--dtype", default="auto", help="default: mixed_bfloat16 on a GPU")
+    parser.add_argument(
+        "--sizes", nargs="+", choices=SIZES, default=["small", "base", "big"], help="model sizes"
+    )
+    parser.add_argument("--updates", type=int, default=100, help="updates per epoch (default: 100)")
+    parser.add_argument(
+        "--sentences", type=int, default=1024, help="sentences to decode (default: 1024)"
+    )
+    parser.add_argument(
+        "--dtype", default="auto", help="dtype policy (default: mixed_bfloat16 where supported)"
+    )
     return parser.parse_args()
 
 
 def write_pairs(path, tokens, words):
-    """Writes random sentences and the same backwards, with about so many tokens on each side."""
+    """Writes pairs of a random sentence and its reverse, about `tokens` tokens per side."""
     random, lines = np.random.default_rng(0), []
     while tokens > 0:
         sentence = [f"w{i}" for i in random.integers(0, words, random.integers(SHORTEST, LONGEST))]
@@ -56,9 +62,10 @@ def write_pairs(path, tokens, words):
 
 
 def train(config, folder):
-    """Trains two epochs by the public loop; returns the model, the data and the last epoch's row.
+    """Trains for two epochs with `Trainer`; the first compiles the step for each bucket shape.
 
-    The first epoch compiles the step, once for each length.
+    Returns:
+        The model, the dataset, the training batches, and the history row of the second epoch.
     """
     keras.utils.set_random_seed(0)
     dataset = kt.PrepareDataset(validation_share=0.03, test_share=0.03)(kt.read_pairs(config.data))
@@ -72,7 +79,7 @@ def train(config, folder):
 
 
 def decode(model, dataset, number, beam_size):
-    """Returns the sentences translated per second, after a first call that compiles."""
+    """Returns the sentences translated per second, after a warm-up call that compiles."""
     translate = kt.Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
     sources = [source for source, _ in dataset.train[:number]]
     translate(sources, beam_size=beam_size)
@@ -107,11 +114,11 @@ def train_torch(config, dataset, batches):
     return epoch()
 
 
-def work(config, dataset, batches):
-    """Returns the target tokens of an epoch, and the operations of its matrix products.
+def count_flops(config, dataset, batches):
+    """Returns the number of target tokens of an epoch, and of FLOPs of its matrix products.
 
-    Two for each weight and token, and twice as many backwards; likewise for the products of
-    queries, keys and values. Padding is left out.
+    Forward, each weight takes two FLOPs per token; backward, twice as many. The same holds for the
+    products of queries, keys and values. Padding is not counted.
     """
     d_model, n = config.d_model, config.n
     feed_forward = 2 * d_model * config.d_ff
@@ -120,7 +127,8 @@ def work(config, dataset, batches):
     for i in range(len(batches)):
         (source, _), target = batches[i]
         s, t = ((ids != 0).sum(axis=1) for ids in (source, target))
-        # The decoder has keys and values of the source as well, and queries of its own for them.
+        # Cross-attention adds key and value projections per source token, and projections of
+        # the queries and the output per target token.
         tokens += t.sum()
         total += s.sum() * n * (4 * d_model**2 + feed_forward + 2 * d_model**2)
         total += t.sum() * (n * (6 * d_model**2 + feed_forward) + d_model * words)
@@ -128,22 +136,22 @@ def work(config, dataset, batches):
     return tokens, 6.0 * total
 
 
-def product_rate(dtype, size):
-    """Operations a second of a product of two matrices of this size."""
+def matmul_flops(dtype, size):
+    """Returns the FLOP/s of a product of two square matrices."""
     import jax
 
     x = jax.numpy.ones((size, size), "bfloat16" if "bfloat16" in dtype else "float32")
     product = jax.jit(lambda x: x @ x * 1e-4)
     product(x).block_until_ready()
-    started, times = time.perf_counter(), 10
-    for _ in range(times):
+    started, repeats = time.perf_counter(), 10
+    for _ in range(repeats):
         x = product(x)
     x.block_until_ready()
-    return times * 2 * size**3 / (time.perf_counter() - started)
+    return repeats * 2 * size**3 / (time.perf_counter() - started)
 
 
 def measure(name, arguments, dtype, peak):
-    """Returns the row of the table for one of `SIZES`."""
+    """Returns the table row of one model size."""
     d_model, h, d_ff, n, batch_tokens, words = SIZES[name]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder, "pairs.tsv")
@@ -153,17 +161,17 @@ def measure(name, arguments, dtype, peak):
             batch_tokens=batch_tokens,
         )  # fmt: skip
         model, dataset, batches, history = train(config, Path(folder, "run"))
-    tokens, operations = work(config, dataset, batches)
+    tokens, flops = count_flops(config, dataset, batches)
     speed = history["tokens_per_second"]
-    share = operations * speed / tokens / peak
+    share = flops * speed / tokens / peak
     beams = [decode(model, dataset, arguments.sentences, beam) for beam in (1, 4)]
     try:
-        torch = f"{train_torch(config, dataset, batches):,.0f}"
+        torch_speed = f"{train_torch(config, dataset, batches):,.0f}"
     except ImportError:
-        torch = "not installed"
+        torch_speed = "not installed"
     return (
         f"| {name} | {model.count_params():,} | {len(batches)} of {batch_tokens:,} | {speed:,} "
-        f"| {share:.1%} | {torch} | {beams[0]:,.0f} | {beams[1]:,.0f} |"
+        f"| {share:.1%} | {torch_speed} | {beams[0]:,.0f} | {beams[1]:,.0f} |"
     )
 
 
@@ -174,21 +182,24 @@ def main():
     if dtype == "auto":
         dtype = "mixed_bfloat16" if device.bfloat16 else "float32"
     on_gpu = keras.distribution.list_devices()[0].startswith(("gpu", "cuda"))
-    rate = product_rate(dtype, 8192 if on_gpu else 512)
-    peak = next((peak * 1e12 for name, peak in PEAKS.items() if name in device.name), rate)
+    measured = matmul_flops(dtype, 8192 if on_gpu else 512)
+    peak = next((peak * 1e12 for name, peak in PEAKS.items() if name in device.name), measured)
     rows = []
     for name in arguments.sizes:
         rows.append(measure(name, arguments, dtype, peak))
-        print(rows[-1], flush=True)  # what follows may be cut off
-    print("\n| model | parameters | batches | target tokens/s | share of peak | torch's tokens/s "
-          "| sentences/s, greedy | beam 4 |\n|---|---|---|---|---|---|---|---|")  # fmt: skip
+        print(rows[-1], flush=True)  # printed early in case a larger model fails
+    print(
+        "\n| model | parameters | batches | target tokens/s | share of peak FLOP/s "
+        "| PyTorch, target tokens/s | sentences/s, greedy | sentences/s, beam 4 |\n"
+        "|---|---|---|---|---|---|---|---|"
+    )
     print("\n".join(rows))
     print(
         f"\n{device.name}, {dtype}, {keras.config.backend()} with keras {keras.__version__}; peak:",
-        f"{peak / 1e12:,.1f} TFLOP/s ({'measured' if peak == rate else 'of the manufacturer'};",
-        f"a product of two matrices ran at {rate / 1e12:,.1f}). Wall time of the second epoch of",
-        f"`Trainer`, from a file of random sentences of {SHORTEST} to {LONGEST - 1} words; tokens",
-        "and operations without padding. Sentences: by `Translate`, at the second call.",
+        f"{peak / 1e12:,.1f} TFLOP/s ({'measured' if peak == measured else 'data sheet'}; a matrix",
+        f"product reached {measured / 1e12:,.1f}). Training: wall time of the second epoch of",
+        f"`Trainer` on random sentences of {SHORTEST} to {LONGEST - 1} words; tokens and FLOPs",
+        "exclude padding. Decoding: second call of `Translate`.",
     )
 
 

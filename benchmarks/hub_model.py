@@ -1,19 +1,19 @@
-"""A translator of KerasHub's layers, put together as in its translation example."""
+"""A translation model of KerasHub layers, built as in the KerasHub translation example."""
 
 import keras
 import keras_hub
 
 
 class HubModel(keras.Model):
-    """The model that is compared with ours; its positions are learned, as in the example.
+    """A pre-norm Transformer of KerasHub layers with learned positions and tied output.
 
     Args:
-        size: has the attributes `d_model`, `n`, `h` and `d_ff`.
-        words: numbers of source and target words.
-        length: greatest number of tokens.
+        size: object with the attributes `d_model`, `n`, `h` and `d_ff`.
+        words: pair of the source and target vocabulary sizes.
+        length: maximum sequence length.
         rate: dropout rate.
-        share: whether source and target have one matrix of word vectors.
-        padding: whether id 0 is padding, which nothing attends to.
+        share: whether source and target share their embeddings.
+        padding: whether to mask id 0 as padding.
     """
 
     def __init__(self, size, words, length, rate=0.0, share=False, padding=False):

@@ -1,15 +1,15 @@
-"""How does the cost of a sentence grow with its length, and with the number of sentences?
+"""Measures how decoding time scales with sentence length and with the number of sentences.
 
 python benchmarks/scaling.py --picture docs/scaling.png
 """
 
 import argparse
 
-from timing import named, processor_name, time_turns, use_cores
+from timing import cpu_name, named, time_turns, use_cores
 
 BATCH, MODEL = 32, "small"
-WITH, WITHOUT = "with the cache", "without it"
-# Told apart by the colour-blind, by their shapes as well.
+WITH, WITHOUT = "with KV cache", "without KV cache"
+# Colorblind-safe colors, with distinct markers and line styles.
 STYLES = {
     WITH: {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     WITHOUT: {"color": "#D55E00", "marker": "s", "linestyle": "--"},
@@ -18,17 +18,21 @@ STYLES = {
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--picture", default="docs/scaling.png", help="the picture to draw")
-    parser.add_argument("--lengths", nargs="+", type=int, default=[8, 16, 32, 64, 96])
-    parser.add_argument("--sentences", nargs="+", type=int, default=[64, 256, 1024, 4096])
-    parser.add_argument("--core", type=int, help="the core; default: the first one allowed")
-    parser.add_argument("--rounds", type=int, default=3, help="turns of each measurement")
+    parser.add_argument("--picture", default="docs/scaling.png", help="path of the figure")
+    parser.add_argument(
+        "--lengths", nargs="+", type=int, default=[8, 16, 32, 64, 96], help="sentence lengths"
+    )
+    parser.add_argument(
+        "--sentences", nargs="+", type=int, default=[64, 256, 1024, 4096], help="corpus sizes"
+    )
+    parser.add_argument("--core", type=int, help="CPU core to use (default: the first allowed)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds to time (default: 3)")
     return parser.parse_args()
 
 
 def time_lengths(lengths, rounds):
-    """Processor seconds of a sentence: a dictionary for each of `STYLES`, by the length."""
-    import decoding_peers as peers  # starts the libraries, which must follow `use_cores`
+    """Returns CPU seconds per sentence, as `{name in STYLES: {length: seconds}}`."""
+    import decoding_peers as peers  # starts the libraries, so import it after `use_cores`
 
     size = peers.SIZES[MODEL]
     model = peers.make_model(size)
@@ -37,13 +41,13 @@ def time_lengths(lengths, rounds):
     for length in lengths:
         source = peers.make_source(BATCH, length)
         systems = {name: peers.make_ours(m, source, steps=length) for name, m in models.items()}
-        for name, (_, processor) in time_turns(systems, rounds).items():
-            costs[name][length] = processor.median / BATCH
+        for name, (_, cpu) in time_turns(systems, rounds).items():
+            costs[name][length] = cpu.median / BATCH
     return costs
 
 
 def time_sentences(numbers, rounds):
-    """Wall and processor seconds of a sentence: a dictionary of pairs by the number."""
+    """Returns wall and CPU seconds per sentence, as `{number of sentences: (wall, CPU)}`."""
     import decoding_peers as peers
 
     from keras_transformer import Translate
@@ -53,11 +57,11 @@ def time_sentences(numbers, rounds):
     sentences = make_sentences(max(numbers))
     systems = {n: lambda n=n: translate(sentences[:n]) for n in numbers}
     times = time_turns(systems, rounds).items()
-    return {n: (wall.median / n, processor.median / n) for n, (wall, processor) in times}
+    return {n: (wall.median / n, cpu.median / n) for n, (wall, cpu) in times}
 
 
 def make_sentences(number):
-    """Random sentences of 4 to 15 words."""
+    """Returns random sentences of 4 to 15 words."""
     import decoding_peers as peers
     import numpy as np
 
@@ -68,44 +72,44 @@ def make_sentences(number):
 
 
 def print_lengths(costs):
-    print("\n| tokens of source and of target | ms with the cache | ms without it | ratio |")
+    print("\n| source and target tokens | ms with KV cache | ms without KV cache | ratio |")
     print("|---|---|---|---|")
-    for length, seconds in costs[WITH].items():
-        other = costs[WITHOUT][length]
-        print(f"| {length} | {1e3 * seconds:.2f} | {1e3 * other:.2f} | {other / seconds:.1f} |")
-    print(f"\nProcessor time of a sentence, {BATCH} sentences at once, all of one length, XLA.")
+    for length, cached in costs[WITH].items():
+        full = costs[WITHOUT][length]
+        print(f"| {length} | {1e3 * cached:.2f} | {1e3 * full:.2f} | {full / cached:.1f} |")
+    print(f"\nCPU time per sentence, batches of {BATCH} sentences of equal length, XLA.")
 
 
 def print_sentences(costs):
-    print("\n| sentences | processor ms of each | seconds for all | sentences per second |")
+    print("\n| sentences | CPU ms per sentence | total seconds | sentences per second |")
     print("|---|---|---|---|")
-    for number, (wall, processor) in costs.items():
-        print(f"| {number:,} | {1e3 * processor:.2f} | {wall * number:.2f} | {1 / wall:,.0f} |")
-    print("\n`Translate` with its defaults; sentences of 4 to 15 words; as the model is untrained,")
-    print("translations seldom end before their greatest length. Seconds are wall time.")
+    for number, (wall, cpu) in costs.items():
+        print(f"| {number:,} | {1e3 * cpu:.2f} | {wall * number:.2f} | {1 / wall:,.0f} |")
+    print("\n`Translate` with default options, sentences of 4 to 15 words. The model is untrained,")
+    print("so most translations reach the maximum length. Total seconds are wall time.")
 
 
 def draw(length_costs, sentence_costs, path):
-    """Draws both tables, one panel each."""
+    """Plots both tables side by side."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for name, costs in length_costs.items():
         left.loglog(list(costs), [1e3 * x for x in costs.values()], label=name, **STYLES[name])
-    left.set_xlabel("tokens of source and of target")
+    left.set_xlabel("source and target tokens")
     left.set_xticks(list(length_costs[WITH]), list(length_costs[WITH]), minor=False)
     left.set_xticks([], minor=True)
     left.legend()
     numbers = list(sentence_costs)
-    costs = [1e3 * processor for _, processor in sentence_costs.values()]
+    costs = [1e3 * cpu for _, cpu in sentence_costs.values()]
     right.semilogx(numbers, costs, **STYLES[WITH])
     right.set_xlabel("number of sentences")
     right.set_xticks(numbers, [f"{n:,}" for n in numbers], minor=False)
     right.set_xticks([], minor=True)
     right.set_ylim(0, 1.2 * max(costs))
     for axes in (left, right):
-        axes.set_ylabel("processor time of a sentence (ms)")
+        axes.set_ylabel("CPU time per sentence (ms)")
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
 
@@ -117,8 +121,8 @@ def main():
     print_lengths(length_costs)
     sentence_costs = time_sentences(arguments.sentences, arguments.rounds)
     print_sentences(sentence_costs)
-    print(f"{processor_name()}, one core, {named('', 'keras', 'tensorflow').strip()}, medians of")
-    print(f"{arguments.rounds} turns; the {MODEL} model of benchmarks/decoding.py, float32.")
+    print(f"{cpu_name()}, one core, {named('', 'keras', 'tensorflow').strip()}, medians of")
+    print(f"{arguments.rounds} rounds; the {MODEL} model of benchmarks/decoding.py, float32.")
     draw(length_costs, sentence_costs, arguments.picture)
 
 

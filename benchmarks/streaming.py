@@ -1,4 +1,4 @@
-"""Does streaming need the same memory and the same time for a pair, however large the file?
+"""Measures the memory and the time per pair of streamed datasets, by file size.
 
 python benchmarks/streaming.py
 """
@@ -19,13 +19,15 @@ HELD_OUT = [("one sentence", "ein Satz")]
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", nargs="+", type=int, default=[100_000, 300_000, 1_000_000])
-    parser.add_argument("--vocab-size", type=int, default=8000)
+    parser.add_argument(
+        "--pairs", nargs="+", type=int, default=[100_000, 300_000, 1_000_000], help="file sizes"
+    )
+    parser.add_argument("--vocab-size", type=int, default=8000, help="size of each vocabulary")
     return parser.parse_args()
 
 
 def write_pairs(path, number):
-    """Sentences of 4 to 15 words out of 50,000, the frequent ones as frequent as in a language."""
+    """Writes random pairs of 4 to 15 words per side, from 50,000 words with Zipf frequencies."""
     random = np.random.default_rng(0)
     words = np.array(["".join(random.choice(SYLLABLES, 1 + i % 4)) for i in range(50_000)])
     with path.open("w", encoding="utf-8") as file:
@@ -36,7 +38,7 @@ def write_pairs(path, number):
 
 
 def measure(path, vocab_size):
-    """Prepares a file and reads all of its batches, in a process of its own."""
+    """Prepares a file and reads all of its batches, in a separate process for the memory."""
     from keras_transformer import PrepareDataset
 
     start = time.process_time()
@@ -46,14 +48,14 @@ def measure(path, vocab_size):
     batches = dataset.batches(dataset.train, None, seed=0, batch_tokens=4096)
     tokens = sum(int(np.count_nonzero(batches[i][1])) for i in range(len(batches)))
     seconds = (prepared - start, time.process_time() - prepared)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # on Linux in KiB
-    return *seconds, len(batches), tokens, most
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # MiB: Linux reports KiB
+    return *seconds, len(batches), tokens, peak
 
 
 def main():
     arguments = read_arguments()
     context = multiprocessing.get_context("spawn")
-    print("| pairs | file | vocabularies, µs a pair | epoch, µs a pair | batches | most memory |")
+    print("| pairs | file | vocabularies, µs/pair | epoch, µs/pair | batches | peak memory |")
     print("|---|---|---|---|---|---|")
     for number in arguments.pairs:
         with tempfile.TemporaryDirectory() as folder:
@@ -61,11 +63,11 @@ def main():
             write_pairs(path, number)
             with ProcessPoolExecutor(1, mp_context=context) as process:
                 measured = process.submit(measure, path, arguments.vocab_size)
-            prepared, epoch, batches, _, most = measured.result()
+            prepared, epoch, batches, _, peak = measured.result()
             size = path.stat().st_size / 1e6
         print(
             f"| {number:,} | {size:.0f} MB | {1e6 * prepared / number:.0f} "
-            f"| {1e6 * epoch / number:.0f} | {batches:,} | {most:,.0f} MiB |",
+            f"| {1e6 * epoch / number:.0f} | {batches:,} | {peak:,.0f} MiB |",
             flush=True,
         )
 

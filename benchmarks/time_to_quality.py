@@ -1,4 +1,4 @@
-"""How long until a translator of everyday sentences is as good as the course's at its best?
+"""Measures the training time until the validation loss equals the course's best.
 
 python benchmarks/time_to_quality.py PAIRS.pkl
 """
@@ -8,15 +8,15 @@ import contextlib
 import tempfile
 import time
 
-from timing import named, processor_name, use_one_core
+from timing import cpu_name, named, use_one_core
 
 
 class Reached(Exception):
-    """The validation loss is low enough."""
+    """Stops the training when the validation loss has reached the target."""
 
 
 class Clock:
-    """What the trainer takes for a writer of curves: it notes when each epoch has ended."""
+    """A summary writer for `Trainer` that records the time at the end of each epoch."""
 
     def __init__(self, target):
         self.target = target
@@ -33,10 +33,14 @@ class Clock:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pairs", help="english-german-both.pkl, or other sentence pairs")
-    parser.add_argument("--n-sentences", type=int, default=10_000, help="default: 10,000")
-    parser.add_argument("--loss", type=float, default=2.51, help="validation loss; default: 2.51")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("pairs", help="file of sentence pairs, such as english-german-both.pkl")
+    parser.add_argument(
+        "--n-sentences", type=int, default=10_000, help="number of pairs to use (default: 10,000)"
+    )
+    parser.add_argument(
+        "--loss", type=float, default=2.51, help="target validation loss (default: 2.51)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     arguments = parser.parse_args()
     use_one_core()
     wall = time.perf_counter()
@@ -67,16 +71,16 @@ def main():
             trainer.train(batches, validation, config.epochs)
     if clock.loss > arguments.loss:
         raise SystemExit(
-            f"A validation loss of {arguments.loss} was not reached: it was {clock.loss:.2f} after "
-            f"{clock.epoch} epochs."
+            f"The validation loss did not reach {arguments.loss}. "
+            f"Received: {clock.loss:.2f} after {clock.epoch} epochs"
         )
-    print("\n| until the validation loss was | epoch | processor s | wall s |\n|---|---|---|---|")
+    print("\n| validation loss | epoch | CPU s | wall s |\n|---|---|---|---|")
     print(f"| {clock.loss:.2f} | {clock.epoch} | {clock.cpu:.0f} | {clock.wall - wall:.0f} |")
     print(
-        f"\n{processor_name()}, one core,",
+        f"\n{cpu_name()}, one core,",
         named("versions:", "keras", keras.config.backend()) + ".",
-        f"From the start of the process, imports included; {config.n_sentences:,} pairs, small",
-        f"preset, {dtype}, seed {config.seed}.",
+        f"Times include startup and imports; {config.n_sentences:,} pairs, small preset, {dtype},",
+        f"seed {config.seed}.",
     )
 
 

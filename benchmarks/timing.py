@@ -1,4 +1,4 @@
-"""Timing systems against each other: in one process, alternating, on cores of their own."""
+"""Timing helpers: compare alternating systems in one process that is pinned to CPU cores."""
 
 import os
 import statistics
@@ -7,22 +7,23 @@ from importlib.metadata import version
 
 
 def use_one_core():
-    """Pins this process to the first core it may use; see `use_cores`."""
+    """Pins this process to the first CPU core available to it; see `use_cores`."""
     use_cores(1)
 
 
 def use_cores(count, first=None):
-    """Pins this process to some cores, where the system can; call it before the libraries start.
+    """Pins this process to CPU cores and limits the libraries to as many threads.
 
-    Other work on the machine then changes the wall time, but hardly the processor time. The
-    libraries start as many threads: two threads on one core wait for each other.
+    Call this before importing the libraries. On a pinned process, other load on the machine affects
+    the wall time, but hardly the CPU time. More threads than cores would wait for each other. Where
+    the operating system cannot pin processes, only the threads are limited.
 
     Args:
         count: number of cores.
-        first: number of the first one, of those that the process may use.
+        first: number of the first core; None for the first one available.
 
     Raises:
-        ValueError: if there are not so many.
+        ValueError: if fewer cores are available to the process.
     """
     for name in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"):
         os.environ[name] = str(count)
@@ -31,39 +32,40 @@ def use_cores(count, first=None):
     allowed = sorted(os.sched_getaffinity(0))
     cores = [core for core in allowed if first is None or core >= first][:count]
     if len(cores) < count or first not in (None, cores[0]):
-        raise ValueError(f"This process may use the cores {allowed}. Received: {count=}, {first=}")
+        raise ValueError(f"The available CPU cores are {allowed}. Received: {count=}, {first=}")
     os.sched_setaffinity(0, cores)
 
 
 def compare(systems, rounds=30):
-    """Calls the systems in turn and prints a table with a row for each.
+    """Times the systems alternately and prints a table with a row for each.
 
     Args:
-        systems: dictionary from a name to a function without arguments that does the same work.
-        rounds: how often each is called, after two calls to warm up.
+        systems: dictionary from names to functions without arguments. The first one is the
+            reference.
+        rounds: number of timed calls of each system, after two warm-up calls.
     """
     times = {name: [] for name in systems}
     for round_number in range(rounds + 2):
         for name, run in systems.items():
-            spent = time_calls(run)
+            seconds = time_calls(run)
             if round_number >= 2:
-                times[name].append(spent)
+                times[name].append(seconds)
     medians = {
         name: list(map(statistics.median, zip(*t, strict=True))) for name, t in times.items()
     }
-    _, our_time = next(iter(medians.values()))
-    print(f"\n{processor_name()}, one core, {rounds} rounds, medians")
-    print("| system | wall ms | processor ms | times our processor time |")
+    _, reference = next(iter(medians.values()))
+    print(f"\n{cpu_name()}, one core, medians of {rounds} rounds")
+    print("| system | wall ms | CPU ms | relative CPU time |")
     print("|---|---|---|---|")
     for name, (wall, cpu) in medians.items():
-        print(f"| {name} | {1e3 * wall:.1f} | {1e3 * cpu:.1f} | {cpu / our_time:.2f} |")
+        print(f"| {name} | {1e3 * wall:.1f} | {1e3 * cpu:.1f} | {cpu / reference:.2f} |")
 
 
 class Spread:
-    """The median of some measurements, and how far from it their middle half reaches.
+    """The median of measurements, and half the interquartile range relative to it.
 
     Args:
-        values: at least one number.
+        values: list of at least one number.
     """
 
     def __init__(self, values):
@@ -77,25 +79,23 @@ class Spread:
 
 
 def time_turns(systems, rounds, turn_seconds=0.07, rest=0.0):
-    """Times systems that are so fast that one call alone says little.
+    """Times systems alternately, with several calls per turn.
 
-    In each round every system has a turn: a call that is not timed, so that the caches of the
-    processor hold its data and not those of the system before; then as many calls in a row as fill
-    the turn.
+    A turn begins with one untimed call, which fills the CPU caches with the data of this system.
+    The timed calls follow without a pause.
 
     Args:
-        systems: dictionary from a name to a function without arguments.
+        systems: dictionary from names to functions without arguments.
         rounds: number of turns of each system.
-        turn_seconds: how long the timed calls of a turn take, roughly; one call at least.
-        rest: seconds of sleep before each turn. Several threads of the system before may still
-            spin, waiting for work, for 0.2 s, which would be counted as work of this one.
+        turn_seconds: approximate duration of the timed calls of a turn, at least one call.
+        rest: seconds to sleep before each turn. The threads of the previous system may spin for
+            0.2 s while they wait for work, which would count as CPU time of this one.
 
     Returns:
-        Dictionary from the name to a pair of `Spread`: of the wall and of the processor time of a
-        call in seconds.
+        Dictionary from names to pairs of `Spread`: wall time and CPU time per call, in seconds.
     """
     for run in systems.values():
-        run()  # some compile when called for the first time
+        run()  # the first call may compile
     calls = {
         name: max(1, round(turn_seconds / time_calls(run)[0])) for name, run in systems.items()
     }
@@ -109,21 +109,21 @@ def time_turns(systems, rounds, turn_seconds=0.07, rest=0.0):
 
 
 def time_calls(run, calls=1):
-    """The wall time and the processor time of all threads, in seconds a call."""
+    """Returns the wall time and the CPU time of all threads, in seconds per call."""
     wall, cpu = time.perf_counter(), time.process_time()
     for _ in range(calls):
         run()
     return (time.perf_counter() - wall) / calls, (time.process_time() - cpu) / calls
 
 
-def processor_name():
-    """The processor's name."""
-    # Imported late: the package starts Keras, which must not happen before `use_cores`.
-    from keras_transformer.backends.device import processor
+def cpu_name():
+    """Returns the name of the CPU."""
+    # Imported here, because importing it starts Keras, which must happen after `use_cores`.
+    from keras_transformer.backends.device import describe_cpu
 
-    return processor().name
+    return describe_cpu().name
 
 
 def named(system, *packages):
-    """The name of a system with the versions of its packages."""
+    """Returns the name of a system, followed by the versions of the given packages."""
     return " ".join([system, *(f"{package} {version(package)}" for package in packages)])

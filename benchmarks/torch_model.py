@@ -1,17 +1,17 @@
-"""A translator around `torch.nn.Transformer`."""
+"""A translation model based on `torch.nn.Transformer`."""
 
 import torch
 
 
 class TorchModel(torch.nn.Module):
-    """The model that is compared with ours; its positions are learned.
+    """A pre-norm `torch.nn.Transformer` with embeddings, learned positions and tied output.
 
     Args:
-        size: has the attributes `d_model`, `n`, `h` and `d_ff`.
-        words: numbers of source and target words.
-        length: greatest number of tokens.
+        size: object with the attributes `d_model`, `n`, `h` and `d_ff`.
+        words: pair of the source and target vocabulary sizes.
+        length: maximum sequence length.
         rate: dropout rate.
-        share: whether source and target have one matrix of word vectors.
+        share: whether source and target share their embeddings.
     """
 
     def __init__(self, size, words, length, rate=0.1, share=False):
@@ -34,7 +34,7 @@ class TorchModel(torch.nn.Module):
         return self.dropout(embedding(ids) * scale + self.positions[: ids.shape[1]])
 
     def forward(self, source, target):
-        """(B, S) and (B, T) ids, 0 for padding -> logits (B, T, V)."""
+        """Maps ids, (B, S) and (B, T), with 0 for padding, to logits, (B, T, V)."""
         length, padding = target.shape[1], source == 0
         x = self.body(
             self.embed(self.source, source),
@@ -48,7 +48,7 @@ class TorchModel(torch.nn.Module):
 
     @torch.inference_mode()
     def search(self, source, steps, start_id):
-        """Decodes greedily: the whole beginning anew for each token; the source is encoded once."""
+        """Decodes greedily without a KV cache: runs the decoder on the whole prefix each step."""
         encoded = self.body.encoder(self.embed(self.source, source))
         target = torch.full((len(source), 1), start_id)
         for length in range(1, steps + 1):
@@ -61,7 +61,7 @@ class TorchModel(torch.nn.Module):
 
 
 def to_tensors(batch, device="cpu"):
-    """The ids of a batch without its empty rows, for which torch's attention would be NaN."""
+    """Converts a batch to tensors without its empty rows, whose attention would be NaN."""
     (source, inputs), target = batch
     rows = source.any(axis=1)
     return [
@@ -71,7 +71,7 @@ def to_tensors(batch, device="cpu"):
 
 
 def update(model, optimizer, loss, tensors, bfloat16):
-    """Updates the weights once; in bfloat16 the products are computed by autocast."""
+    """Takes one training step, with autocast if `bfloat16` is True."""
     source, inputs, target = tensors
     optimizer.zero_grad()
     with torch.autocast(source.device.type, torch.bfloat16, enabled=bfloat16):

@@ -1,10 +1,10 @@
-"""How fast does a model train from a file, next to torch, KerasHub's layers and JoeyNMT?
+"""Compares the training speed with that of PyTorch, KerasHub and JoeyNMT.
 
-The flags are those of train.py, so a recipe is measured as it is used:
+Accepts the flags of train.py and its recipes:
 
 python benchmarks/training.py
 python benchmarks/training.py @scripts/recipes/multi30k-tiny.txt --dtype float32
-python benchmarks/training.py --joeynmt /path/to/its/python --rounds 5
+python benchmarks/training.py --joeynmt /path/to/environment/bin/python --rounds 5
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from training_peers import SYSTEMS, WARM_UP
 
-from keras_transformer.backends.device import processor
+from keras_transformer.backends.device import describe_cpu
 from keras_transformer.cli import make_parser
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import RunConfig
@@ -31,36 +31,38 @@ INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 
 
 def read_arguments():
-    """Returns the `RunConfig`, and the arguments that are not of `train.py`."""
+    """Returns the `RunConfig` and a dictionary of the arguments of the benchmark."""
     parser = make_parser("train", prog="training.py")
     parser.description = __doc__.splitlines()[0]
-    parser.add_argument("--updates", type=int, default=40, help="measured in each turn")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each system")
-    parser.add_argument("--joeynmt", metavar="PYTHON", help="of an environment that has JoeyNMT")
+    parser.add_argument("--updates", type=int, default=40, help="updates to time (default: 40)")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each system (default: 5)")
+    parser.add_argument(
+        "--joeynmt", metavar="PYTHON", help="interpreter of an environment with JoeyNMT"
+    )
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, help="systems (default: all)")
     changes = vars(parser.parse_args())
-    for name in ("run", "resume"):  # of the recipe, or of no meaning here
+    for name in ("run", "resume"):  # may come from the recipe, but do not apply here
         changes.pop(name)
     own = {name: changes.pop(name) for name in ("updates", "rounds", "joeynmt", "only")}
     config = RunConfig.from_preset(changes.pop("preset") or "small", **changes)
     if config.dtype == "auto":
-        dtype = "mixed_bfloat16" if processor().bfloat16 else "float32"
+        dtype = "mixed_bfloat16" if describe_cpu().bfloat16 else "float32"
         config = dataclasses.replace(config, dtype=dtype)
     return config, own
 
 
 def run(system, task, python=sys.executable):
-    """Runs a system in a process of its own; returns what it found."""
+    """Runs a system in a separate process; returns the JSON object that it prints."""
     command = [python, str(HERE / "training_peers.py"), system, json.dumps(task)]
     environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"{system} failed:\n{done.stdout}\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if process.returncode:
+        raise RuntimeError(f"{system} failed:\n{process.stdout}\n{process.stderr}")
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def measure(config, own):
-    """Runs all systems in turn; returns a list of results by system."""
+    """Runs the systems alternately; returns a dictionary from names to lists of results."""
     pythons = dict.fromkeys(own["only"] or SYSTEMS, sys.executable)
     if own["joeynmt"]:
         pythons[JOEYNMT] = own["joeynmt"]
@@ -80,15 +82,17 @@ def measure(config, own):
 
 def print_table(results, updates):
     seconds = {
-        name: statistics.median((x["user"] + x["system"]) / x["tokens"] for x in turns)
-        for name, turns in results.items()
+        name: statistics.median((x["user"] + x["system"]) / x["tokens"] for x in runs)
+        for name, runs in results.items()
     }
     reference = seconds.get(REFERENCE, next(iter(seconds.values())))
-    print("| system | tokens/s of CPU time | times torch's | CPU s (system) of an update "
-          "| wall s | page faults | peak GiB |\n|---|---|---|---|---|---|---|")  # fmt: skip
-    for name, turns in results.items():
+    print(
+        "| system | tokens per CPU s | speed relative to PyTorch | CPU s per update (system) "
+        "| wall s per update | page faults per update | peak GiB |\n|---|---|---|---|---|---|---|"
+    )
+    for name, runs in results.items():
         user, system, wall, faults, peak = (
-            statistics.median(turn[key] for turn in turns)
+            statistics.median(x[key] for x in runs)
             for key in ("user", "system", "wall", "faults", "peak")
         )
         print(
@@ -103,13 +107,13 @@ def print_caption(config, own):
     flags = set(info.read_text().split()) if info.exists() else set()
     libraries = ("keras", "tensorflow", "keras-hub", "torch")
     print(
-        f"\n{processor().name or platform.machine()}",
-        f"({', '.join(x for x in INSTRUCTIONS if x in flags)}), one thread pinned to a core;",
+        f"\n{describe_cpu().name or platform.machine()}",
+        f"({', '.join(x for x in INSTRUCTIONS if x in flags)}), one thread pinned to one core;",
         f"{', '.join(f'{name} {version(name)}' for name in libraries)}.",
         f"{Path(config.data or corpus_path()).name}, {config.dtype}; oneDNN:",
-        os.environ.get("TF_ENABLE_ONEDNN_OPTS", "as `tune_process` sets it") + ".",
-        f"Medians of {own['rounds']} processes, which alternate; in each, {own['updates']} updates",
-        f"after {WARM_UP} others. Tokens are those of the target without padding.",
+        os.environ.get("TF_ENABLE_ONEDNN_OPTS", "as set by `tune_process`") + ".",
+        f"Medians of {own['rounds']} alternating processes with {own['updates']} updates each,",
+        f"after {WARM_UP} warm-up updates. Tokens are target tokens without padding.",
     )
 
 

@@ -1,9 +1,14 @@
-"""One system trains for some updates and says what they cost, in a process of its own.
+"""Trains one system for a number of updates and prints what they cost.
 
-`benchmarks/training.py` starts it: python training_peers.py SYSTEM TASK. TASK is JSON: `config`,
-the settings of the run; `updates`, the number that is measured; `folder`, for files of this system;
-`prepared`, the folder of the system "prepare".
-The last line of its output is JSON as well.
+`training.py` runs this module in a separate process: python training_peers.py SYSTEM TASK. TASK is
+a JSON object with the fields
+
+- `config`: the fields of the `RunConfig`
+- `updates`: the number of updates to measure
+- `folder`: a temporary folder for this system
+- `prepared`: the folder in which the system "prepare" has written the batches
+
+The last line of the output is a JSON object with the results.
 """
 
 import functools
@@ -16,13 +21,13 @@ from pathlib import Path
 
 from timing import use_one_core
 
-WARM_UP = 12  # updates before those that are measured: the graph is traced, the memory is there
-BATCHES = "batches.npz"  # of the folder `prepared`, which systems without Keras read
+WARM_UP = 12  # updates before the measured ones, for tracing and memory allocation
+BATCHES = "batches.npz"  # in the folder `prepared`, for systems that do not use Keras
 SIDES = ("source", "target")
 
 
 class Usage:
-    """What the process uses for some updates, after `WARM_UP` others, and their target tokens.
+    """Measures the resource usage and the target tokens of updates, after `WARM_UP` others.
 
     Args:
         updates: number of updates to measure.
@@ -34,18 +39,18 @@ class Usage:
         self._tokens = 0
 
     def begin(self, index):
-        """Is called when an update begins."""
+        """Records the resource usage at the start of an update."""
         if index in (WARM_UP, self._end):
             used = resource.getrusage(resource.RUSAGE_SELF)
             self._marks.append((used.ru_utime, used.ru_stime, time.perf_counter(), used.ru_minflt))
 
     def count(self, index, tokens):
-        """Counts the target tokens of an update."""
+        """Adds the target tokens of an update."""
         if WARM_UP <= index < self._end:
             self._tokens += tokens
 
     def result(self):
-        """A dictionary of seconds, page faults, tokens, and the greatest memory in GiB."""
+        """Returns a dictionary of seconds, page faults, tokens, and peak memory in GiB."""
         used = [after - before for before, after in zip(*self._marks, strict=True)]
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         names = ("user", "system", "wall", "faults", "tokens", "peak")
@@ -53,11 +58,12 @@ class Usage:
 
 
 class Meter:
-    """Batches that note what the process has used when some of them are taken.
+    """Wraps batches to measure the resource usage while they are consumed.
 
     Args:
-        batches: has a length and items `((source, target_input), target)`.
-        updates: number of batches to measure; with those before and after, so many are offered.
+        batches: sequence of batches `((source, target_input), target)`.
+        updates: number of batches to measure. The length is larger by the warm-up batches, and by
+            one batch that ends the measurement.
     """
 
     def __init__(self, batches, updates):
@@ -66,7 +72,7 @@ class Meter:
         self._usage = Usage(updates)
         if len(batches) < self._length:
             raise ValueError(
-                f"The data is too short: {len(batches)} batches, of {self._length} that are needed."
+                f"The data must have at least {self._length} batches. Received: {len(batches)}"
             )
 
     def __getattr__(self, name):
@@ -82,12 +88,16 @@ class Meter:
         return batch
 
     def result(self):
-        """What the measured updates used: a dictionary."""
+        """Returns the result of `Usage.result`."""
         return self._usage.result()
 
 
 def read_data(task):
-    """Reads the pairs as `train.py` does: `RunConfig`, dataset, training and validation batches."""
+    """Reads the data as `train.py` does.
+
+    Returns:
+        The `RunConfig`, the dataset, the training batches and the validation batches.
+    """
     from keras_transformer.runs.config import RunConfig
     from keras_transformer.training.run import make_batches, prepare_dataset
 
@@ -97,7 +107,7 @@ def read_data(task):
 
 
 def prepare(task):
-    """Writes the batches for systems that know neither Keras nor our tokenizers, and the pieces."""
+    """Writes the batches as arrays and the pairs as subwords, for systems without Keras."""
     import numpy as np
 
     config, dataset, batches, _ = read_data(task)
@@ -129,7 +139,7 @@ def _write_lines(path, lines):
 
 
 def train_ours(task):
-    """The public loop, from a file."""
+    """Trains with `Trainer`."""
     from keras_transformer.training.process import tune_process
 
     tune_process()
@@ -143,25 +153,25 @@ def train_ours(task):
 
 
 def train_step_alone(task):
-    """The step on batches that are ready: what the loop adds to it is not there."""
+    """Runs only the training step, on prepared tensors, without the training loop."""
     from keras_transformer.training.process import tune_process
 
     tune_process()
     import tensorflow as tf
 
     from keras_transformer.backends import backend_module
-    from keras_transformer.data.accumulation import with_words
+    from keras_transformer.data.accumulation import with_token_counts
     from keras_transformer.objectives.metrics import loss_and_totals
 
     config, _, batches, _, model, optimizer = _make_ours(task)
     optimizer.build(model.trainable_variables)
     loss = functools.partial(loss_and_totals, label_smoothing=config.label_smoothing)
     step = backend_module().TrainingStep(model, optimizer, loss)
-    ready = [tf.nest.map_structure(tf.constant, batch) for batch in with_words(batches)]
+    tensors = [tf.nest.map_structure(tf.constant, batch) for batch in with_token_counts(batches)]
     meter = Meter([batches[i] for i in range(len(batches))], task["updates"])
     for index in range(len(meter)):
         meter[index]
-        step._train_batch(*ready[index])
+        step._train_batch(*tensors[index])
     return meter.result()
 
 
@@ -179,7 +189,7 @@ def _make_ours(task):
 
 
 def train_hub(task):
-    """KerasHub's layers by `model.fit`, as it is used: with a dataset free of page faults."""
+    """Trains KerasHub layers with `model.fit`."""
     from keras_transformer.training.process import tune_process
 
     tune_process()
@@ -201,7 +211,7 @@ def train_hub(task):
 
 
 def train_torch(task):
-    """`torch.nn.Transformer` with a DataLoader over the same batches, without their empty rows."""
+    """Trains `torch.nn.Transformer` with a `DataLoader` on the same batches."""
     import numpy as np
     import torch
     from torch_model import TorchModel, to_tensors, update
@@ -240,22 +250,22 @@ def train_torch(task):
 
 
 def train_joeynmt(task):
-    """JoeyNMT's own command on the same pieces and sizes, in batches of its own."""
+    """Trains with the command of JoeyNMT, with the same subwords and sizes, but its own batches."""
     from joeynmt.__main__ import main as joeynmt
     from joeynmt.batch import Batch
 
     usage, indices = Usage(task["updates"]), itertools.count()
-    normalize = Batch.normalize  # is called once for each batch
+    normalize = Batch.normalize  # JoeyNMT calls this once per batch
 
-    def noted(batch, *arguments, **keywords):
+    def measured(batch, *arguments, **keywords):
         index = next(indices)
         usage.begin(index)
         usage.count(index, int(batch.ntokens))
         return normalize(batch, *arguments, **keywords)
 
-    Batch.normalize = noted
+    Batch.normalize = measured
     path = Path(task["folder"], "joeynmt.yaml")
-    path.write_text(json.dumps(_joeynmt_config(task)))  # JSON is YAML as well
+    path.write_text(json.dumps(_joeynmt_config(task)))  # JSON is valid YAML
     sys.argv = ["joeynmt", "train", str(path), "--skip-test"]
     joeynmt()
     return usage.result()
@@ -298,9 +308,9 @@ def _joeynmt_config(task):
 
 SYSTEMS = {
     "keras_transformer": train_ours,
-    "its step alone, fed by hand (an upper bound)": train_step_alone,
+    "keras_transformer, step only (upper bound)": train_step_alone,
     "torch.nn.Transformer": train_torch,
-    "KerasHub layers, fit": train_hub,
+    "KerasHub layers, model.fit": train_hub,
     "JoeyNMT": train_joeynmt,
 }
 

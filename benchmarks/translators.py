@@ -1,4 +1,4 @@
-"""How do translators with and without recurrence compare, trained on the same sentences?
+"""Compares translators with and without recurrence that were trained on the same data.
 
 python scripts/train.py --model bahdanau --run runs/bahdanau
 python scripts/train.py --model luong --run runs/luong
@@ -15,9 +15,9 @@ SENTENCE = "The quiet child doesn't have time to read this email."
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("runs", nargs="+", help="folders of runs on the same data")
-    parser.add_argument("--sentence", default=SENTENCE, help="whose alignments are drawn")
-    parser.add_argument("--picture", default="docs/alignments.png", help="the picture to draw")
+    parser.add_argument("runs", nargs="+", help="run folders of the same data")
+    parser.add_argument("--sentence", default=SENTENCE, help="sentence to plot the alignments of")
+    parser.add_argument("--picture", default="docs/alignments.png", help="path of the figure")
     return parser.parse_args()
 
 
@@ -36,11 +36,11 @@ def print_row(folder):
 
 
 def draw(folders, sentence, path):
-    found = {}
+    best = {}
     for folder in folders:
         hypotheses = Translate.from_run(folder).hypotheses(sentence, return_attention=True)
-        found[RunFolder(folder).path.name] = hypotheses[0][0]
-    plot_alignments(found, path)
+        best[RunFolder(folder).path.name] = hypotheses[0][0]
+    plot_alignments(best, path)
 
 
 def main():

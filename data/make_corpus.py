@@ -1,7 +1,7 @@
-"""Write the English-German corpus: `python data/make_corpus.py`.
+"""Generates the English-German corpus: `python data/make_corpus.py`.
 
-The corpus is the pairs written by hand in `everyday.tsv` and the sentences of the patterns.
-Each pattern is drawn with a seed made from its name, so that the same text comes out everywhere.
+The corpus consists of the hand-written pairs in `everyday.tsv` and of sentences generated from
+patterns. The random seed of each pattern derives from its name, so the output is reproducible.
 """
 
 import os
@@ -22,7 +22,7 @@ from parts import PATTERNS, Draw, Unsuitable
 HERE = Path(__file__).resolve().parent
 EVERYDAY = HERE / "everyday.tsv"
 CORPUS = HERE / "english-german.tsv"
-# Importing these modules fills PATTERNS.
+# Importing these modules registers their patterns in PATTERNS.
 MODULES = (
     statements,
     questions,
@@ -34,25 +34,25 @@ MODULES = (
 )
 
 SEED = 2017
-SHORTEST, LONGEST = 3, 12  # words of an English sentence
-CANDIDATES = 4  # of these the one with the rarest word is kept
-TRIES = 40  # draws made for these candidates at most
-PATIENCE = 400  # draws without a new sentence after which a pattern is exhausted
+SHORTEST, LONGEST = 3, 12  # words per English sentence
+CANDIDATES = 4  # per sentence; the candidate with the rarest word is kept
+TRIES = 40  # maximum number of draws to find these candidates
+PATIENCE = 400  # number of failures after which a pattern counts as exhausted
 
 
 def words_of(text):
-    """The words of a text, in lower case and without punctuation."""
+    """Returns the words of a text, in lower case and without punctuation."""
     return re.findall(r"[\w'-]+", text.lower())
 
 
 def read_everyday(path=EVERYDAY):
-    """The hand-written pairs."""
+    """Returns the hand-written pairs."""
     lines = path.read_text(encoding="utf-8").split("\n")
     return [tuple(line.split("\t")) for line in lines if line]
 
 
 def candidate(draw, function, taken):
-    """One new sentence pair of a pattern, or None where the draw fails."""
+    """Draws a new sentence pair from a pattern; returns None if the draw is unsuitable."""
     try:
         english, german = function(draw)
     except Unsuitable:
@@ -62,18 +62,18 @@ def candidate(draw, function, taken):
 
 
 def rarity(pair, counts):
-    """How often the rarest word of a pair has been used so far."""
+    """Returns the number of times that the rarest word of a pair has been used so far."""
     return min(counts.get(word, 0) for word in words_of(pair[0]))
 
 
 def draw_pattern(name, function, quota, taken, counts):
-    """Draw the sentences of a pattern, preferring words that are still rare."""
-    draw, pairs, fruitless = Draw(f"{SEED} {name}"), [], 0
-    while len(pairs) < quota and fruitless < PATIENCE:
+    """Draws up to `quota` sentence pairs from a pattern, preferring rare words."""
+    draw, pairs, failures = Draw(f"{SEED} {name}"), [], 0
+    while len(pairs) < quota and failures < PATIENCE:
         tries = (candidate(draw, function, taken) for _ in range(TRIES))
         drawn = list(islice((pair for pair in tries if pair), CANDIDATES))
         if not drawn:
-            fruitless += 1
+            failures += 1
             continue
         best = min(drawn, key=lambda pair: rarity(pair, counts))
         taken.add(best[0])
@@ -84,7 +84,7 @@ def draw_pattern(name, function, quota, taken, counts):
 
 
 def make_by_pattern():
-    """All pairs by pattern, the hand-written ones under "everyday"."""
+    """Returns a dictionary from pattern names to pairs; "everyday" has the hand-written ones."""
     everyday = read_everyday()
     taken, counts = {english for english, _ in everyday}, {}
     by_pattern = {"everyday": everyday}
@@ -94,7 +94,7 @@ def make_by_pattern():
 
 
 def make_text(by_pattern=None):
-    """The text of the corpus: one pair to a line, in an order shuffled once and for all."""
+    """Returns the text of the corpus: one pair per line, shuffled with a fixed seed."""
     by_pattern = make_by_pattern() if by_pattern is None else by_pattern
     pairs = [pair for group in by_pattern.values() for pair in group]
     random.Random(SEED).shuffle(pairs)
@@ -102,7 +102,7 @@ def make_text(by_pattern=None):
 
 
 def write(path=CORPUS):
-    """Write the corpus beside its place and put it there in one step."""
+    """Writes the corpus atomically."""
     temporary = path.with_suffix(".part")
     temporary.write_bytes(make_text().encode("utf-8"))
     os.replace(temporary, path)

@@ -1,7 +1,7 @@
-"""The Transformer as Keras 3 layers: train, plot, translate.
+"""The Transformer as Keras 3 layers, with training, translation and plotting.
 
-The public names are loaded when the first of them is used, and Keras with them. A program can thus
-read its arguments and set up its process before.
+Public names, and Keras itself, are imported when the first of them is used. A program can therefore
+parse its arguments and configure its process first.
 """
 
 import importlib.metadata
@@ -98,32 +98,33 @@ __all__ = [
     "write_pairs",
 ]
 
-_DISTRIBUTION = "keras3-transformer"  # of this package
+_DISTRIBUTION = "keras3-transformer"  # the distribution name of this package
 _BACKENDS = ("tensorflow", "jax", "torch")
 
 
 def _check_installation():
-    """Raises an ImportError if there is no backend, or another package of this name."""
+    """Raises an ImportError if no backend, or a package of the same name, is installed."""
     try:
         other = importlib.metadata.version("keras-transformer")
     except importlib.metadata.PackageNotFoundError:
         pass
     else:
         raise ImportError(
-            f"keras-transformer {other} has the same import name, and their files would be mixed: "
-            f"pip uninstall keras-transformer {_DISTRIBUTION}, then pip install {_DISTRIBUTION}"
+            "Another package with the same import name is installed: keras-transformer "
+            f"{other}. Run: pip uninstall keras-transformer {_DISTRIBUTION}, then: "
+            f"pip install {_DISTRIBUTION}"
         )
     if not any(map(importlib.util.find_spec, _BACKENDS)):
         raise ImportError(
-            f"Keras needs a backend: pip install '{_DISTRIBUTION}[tensorflow]', or [jax] and set "
-            "KERAS_BACKEND=jax"
+            f"Keras needs a backend. Run: pip install '{_DISTRIBUTION}[tensorflow]'. Or install "
+            "[jax] instead and set KERAS_BACKEND=jax."
         )
 
 
 _check_installation()
 
-# Keras finds our classes in a saved file if they are loaded. Keras itself is no longer to be
-# waited for once it is imported.
+# Keras can load a saved file only if the classes in it are registered, which importing them does.
+# Once Keras is imported, importing them early costs little.
 if TYPE_CHECKING or "keras" in sys.modules:
     from keras_transformer._public import *
 else:
@@ -137,8 +138,8 @@ else:
             if error.name not in _BACKENDS:
                 raise
             raise ImportError(
-                f"Keras is set to the backend {error.name}, which is not installed: set "
-                f"KERAS_BACKEND to one that is, or pip install '{_DISTRIBUTION}[{error.name}]'"
+                f"The Keras backend {error.name} is not installed. Set KERAS_BACKEND to an "
+                f"installed backend, or run: pip install '{_DISTRIBUTION}[{error.name}]'"
             ) from error
         globals().update({public: getattr(_public, public) for public in __all__})
         return globals()[name]

@@ -1,4 +1,4 @@
-"""All public names, loaded together."""
+"""Imports all public names."""
 
 from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
 from keras_transformer.data.images import AugmentedImages

@@ -1,4 +1,4 @@
-"""Scores of translations, by sacrebleu."""
+"""Evaluation of translations with BLEU and chrF, computed by sacrebleu."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from keras_transformer._utils.checks import check_choice
 
-TOKENIZERS = tuple(BLEU.TOKENIZERS)  # by which BLEU can take sentences apart
+TOKENIZERS = tuple(BLEU.TOKENIZERS)  # names of the tokenizers of BLEU
 
 
 class Scores(NamedTuple):
-    """Corpus scores from 0 to 100 and how they were computed."""
+    """Corpus BLEU and chrF, from 0 to 100, and the sacrebleu signatures to report with them."""
 
     bleu: float
     chrf: float
@@ -25,24 +25,31 @@ class Scores(NamedTuple):
 
 
 def score(translations, references, tokenize="13a"):
-    """Corpus BLEU and chrF.
+    """Computes corpus BLEU and chrF.
 
     Args:
-        translations: a translation of each sentence.
-        references: for each sentence a list of at least one right translation.
-        tokenize: how BLEU takes sentences apart: "13a", the standard, or "none" for text that is
-            tokenized already. The signature says which.
+        translations: a list with the translation of each sentence.
+        references: a list with a list of one or more reference translations of each sentence.
+        tokenize: the tokenizer of BLEU: "13a", the standard, "none" for text that is already
+            tokenized, or another one of sacrebleu. It is part of the signature.
 
     Returns:
-        `Scores`.
+        `Scores`, a named tuple of `bleu`, `chrf`, `bleu_signature` and `chrf_signature`.
 
     Raises:
-        ValueError: if the numbers of sentences differ, there are none, one has no reference, or
-            there is no such tokenizer.
+        ValueError: if there are no translations, their number is not that of the references, a
+            sentence has no reference, or the tokenizer is unknown.
 
     References:
         "A Call for Clarity in Reporting BLEU Scores" (Post, 2018);
         "chrF: character n-gram F-score for automatic MT evaluation" (Popović, 2015).
+
+    Example:
+        >>> translations = ["The cat sat on the mat.", "It is raining."]
+        >>> references = [["The cat sat on the mat."], ["It rains.", "It is raining."]]
+        >>> print(kt.score(translations, references))
+        BLEU 100.0  (nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:...)
+        chrF 100.0  (nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...)
     """
     check_choice(TOKENIZERS, tokenize=tokenize)
     if (
@@ -51,14 +58,15 @@ def score(translations, references, tokenize="13a"):
         or not all(x and not isinstance(x, str) for x in references)
     ):
         raise ValueError(
-            "Each translation needs a list of at least one reference. Received: "
+            "Give a list of at least one reference for each translation. Received: "
             f"{len(translations)} translations and {len(references)} references such as "
             f"{next(iter(references), None)!r}"
         )
     most = max(map(len, references))
-    # sacrebleu wants the first reference of every sentence, then the second, … None: has none.
+    # sacrebleu expects the first references of all sentences, then the second ones, and so on, with
+    # None where a sentence has fewer.
     streams = [[x[i] if i < len(x) else None for x in references] for i in range(most)]
-    # Without `force`, sacrebleu warns of text that looks tokenized, even if told so.
+    # `force` silences sacrebleu's warning that the text looks tokenized where that is intended.
     bleu, chrf = BLEU(tokenize=tokenize, force=tokenize == "none"), CHRF()
     bleu_score = bleu.corpus_score(translations, streams).score
     chrf_score = chrf.corpus_score(translations, streams).score

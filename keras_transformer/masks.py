@@ -1,7 +1,7 @@
-"""Attention masks: boolean, True = may attend.
+"""Boolean attention masks: True = may attend.
 
-Shape letters: B batch, T query length, S key length. The masks broadcast to (B, T, S), as those of
-`keras.layers.MultiHeadAttention` do; the attention layers add the axis of the heads.
+Shape letters: B batch, T query length, S key length. The masks broadcast to (B, T, S), as in
+`keras.layers.MultiHeadAttention`; the attention layers add the head axis.
 """
 
 from keras import ops
@@ -10,41 +10,58 @@ from keras_transformer._utils.special_tokens import PADDING_ID
 
 
 def padding_mask(ids):
-    """Opens every key that is not padding.
+    """Returns the mask that hides padding tokens.
 
     Args:
         ids: integer token ids, (B, S).
 
     Returns:
-        Boolean mask, (B, 1, S): the same for every query.
+        Boolean mask, (B, 1, S): True where the token is not padding (id 0).
+
+    Example:
+        >>> ops.convert_to_numpy(kt.padding_mask(np.array([[5, 7, 0]])))
+        array([[[ True,  True, False]]])
     """
     return ops.expand_dims(ops.not_equal(ids, PADDING_ID), axis=1)
 
 
 def causal_mask(length):
-    """Opens every key that does not come after its query.
+    """Returns the mask that hides future positions.
 
     Args:
         length: integer T, the length of the sequence.
 
     Returns:
-        Boolean mask, (T, T): the lower triangle.
+        Boolean mask, (T, T): True in the lower triangle, including the diagonal.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.3.
+
+    Example:
+        >>> ops.convert_to_numpy(kt.causal_mask(3))
+        array([[ True, False, False],
+               [ True,  True, False],
+               [ True,  True,  True]])
     """
     positions = ops.arange(length)
     return ops.expand_dims(positions, 0) <= ops.expand_dims(positions, 1)
 
 
 def combine_masks(*masks):
-    """Opens what every given mask opens.
+    """Combines masks with a logical AND.
 
     Args:
-        *masks: boolean masks whose shapes broadcast; None stands for an open mask.
+        *masks: boolean masks of broadcastable shapes. None masks nothing.
 
     Returns:
-        Their conjunction, or None if there is nothing but None.
+        Boolean mask of the broadcast shape, or None if every mask is None.
+
+    Example:
+        >>> ids = np.array([[5, 7, 0]])
+        >>> ops.convert_to_numpy(kt.combine_masks(kt.padding_mask(ids), kt.causal_mask(3)))
+        array([[[ True, False, False],
+                [ True,  True, False],
+                [ True,  True, False]]])
     """
     combined = None
     for mask in masks:

@@ -1,42 +1,42 @@
-"""The settings of the transformer's layers."""
+"""The settings shared by the Transformer's layers, stacks and models."""
 
 import dataclasses
 
 from keras_transformer._utils.checks import check_positive, check_rate, check_sizes, given
 
-EPSILON = 1e-5  # of layer normalization, if nothing else is asked for; torch.nn.Transformer's
+EPSILON = 1e-5  # default of layer normalization, as in torch.nn.Transformer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BlockSettings:
-    """The sizes and options of a layer of the transformer, of a stack of layers, or of a model.
+    """The sizes and options of a Transformer layer, a stack of layers, or a model.
 
-    Everything that is built of these layers takes it as `settings=`. It cannot be changed; make
-    another with `dataclasses.replace(settings, n=6)`.
+    Layers, stacks and models take it as `settings=`. It is immutable: derive a variant with
+    `dataclasses.replace(settings, n=6)`.
 
     Args:
         h: number of attention heads.
-        d_k: size of the queries and keys per head; None for `d_model / h`, as in the paper.
-        d_v: size of the values per head; None for `d_model / h`.
-        d_model: size of the vectors between the layers.
+        d_k: size of the queries and keys, per head; `d_model / h` if None, as in the paper.
+        d_v: size of the values, per head; `d_model / h` if None.
+        d_model: size of the hidden states.
         d_ff: size of the inner layer of the feed-forward networks.
         n: number of layers in a stack. A single layer ignores it.
         rate: dropout rate of the embeddings and of each sub-layer's output.
-        activation: activation of the feed-forward networks, anything that `keras.activations.get`
-            accepts. None for the model's own: "gelu" in `Bert` and `VisionTransformer`, "relu"
+        activation: activation of the feed-forward networks, as accepted by
+            `keras.activations.get`. The default (None) is "gelu" in `Bert` and
+            `VisionTransformer`, "relu" elsewhere.
+        norm_first: whether to normalize the input of each sub-layer (pre-norm) instead of the
+            residual sum (post-norm). A pre-norm stack also normalizes its output. The default
+            (None) is pre-norm in `TransformerLanguageModel` and `VisionTransformer`, post-norm
             elsewhere.
-        norm_first: whether to normalize the input of each sub-layer (pre-norm) instead of the sum
-            after it (post-norm); a pre-norm stack normalizes its output as well. None for the
-            model's own: pre-norm in `TransformerLanguageModel` and `VisionTransformer`, post-norm
-            elsewhere.
-        epsilon: number that layer normalization adds to the variance. None for the model's own:
-            1e-12 in `Bert`, 1e-6 in `VisionTransformer`, 1e-5 elsewhere.
+        epsilon: number that layer normalization adds to the variance. The default (None) is 1e-12
+            in `Bert`, 1e-6 in `VisionTransformer`, 1e-5 elsewhere.
         attention_rate: dropout rate of the attention weights.
         activation_rate: dropout rate of the inner layer of the feed-forward networks.
 
     Raises:
         ValueError: if a size is not a positive integer, a rate is not in [0, 1), `epsilon` is not
-            positive, or a size per head is left out although `h` does not divide `d_model`.
+            positive, or `d_k` or `d_v` is None and `h` does not divide `d_model`.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), table 3.
@@ -64,7 +64,7 @@ class BlockSettings:
         check_sizes(h=self.h, d_model=self.d_model, d_ff=self.d_ff, n=self.n)
         for name in ("d_k", "d_v"):
             if getattr(self, name) is None:
-                object.__setattr__(self, name, self._size_of_a_head())
+                object.__setattr__(self, name, self._head_size())
         check_sizes(d_k=self.d_k, d_v=self.d_v)
         check_rate(
             rate=self.rate,
@@ -73,27 +73,39 @@ class BlockSettings:
         )
         check_positive(**given(epsilon=self.epsilon))
 
-    def _size_of_a_head(self):
+    def _head_size(self):
         if self.d_model % self.h:
             raise ValueError(
-                "`d_model` must be divisible by the number of heads, unless `d_k` and `d_v` are "
-                f"given. Received: d_model={self.d_model}, h={self.h}"
+                "`d_model` must be divisible by the number of heads, `h`: change one of them, or "
+                f"set `d_k` and `d_v`. Received: d_model={self.d_model}, h={self.h}"
             )
         return self.d_model // self.h
 
     def with_defaults(self, **defaults):
-        """These settings, with defaults in place of those that are None."""
+        """Returns a copy in which fields that are None have the given defaults.
+
+        Args:
+            **defaults: a default per field name.
+
+        Returns:
+            `BlockSettings`.
+
+        Example:
+            >>> settings = kt.BlockSettings(h=2, d_model=8, d_ff=16)
+            >>> settings.with_defaults(activation="gelu").activation
+            'gelu'
+        """
         missing = {name: x for name, x in defaults.items() if getattr(self, name) is None}
         return dataclasses.replace(self, **missing)
 
 
-NAMES = tuple(field.name for field in dataclasses.fields(BlockSettings))
+SETTING_NAMES = tuple(field.name for field in dataclasses.fields(BlockSettings))
 
 
-def renamed(config):
-    """The configuration of a layer or model in the words of this version: 0.1.0 had others."""
+def upgrade_config(config):
+    """Returns the configuration of a layer or model saved by version 0.1.0 with current names."""
     config = {_OLD_NAMES.get(name, name): value for name, value in config.items()}
-    if config.get("activation", "linear") is None:  # now the model's own
+    if config.get("activation", "linear") is None:  # None now means the model's default
         config["activation"] = "linear"
     return config
 

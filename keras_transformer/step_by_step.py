@@ -1,7 +1,7 @@
-"""Attention and recurrence in small steps, to read and to compare the layers with.
+"""Attention and recurrence step by step: short functions to read, and references for the layers.
 
-Every function works on one sequence, without an axis for the batch. Shape letters: T words or
-queries, S keys, d their size, F features, H hidden units.
+Every function takes one sequence, without a batch axis. Shape letters: T tokens or queries, S keys,
+d size of queries and keys, F features, H hidden units.
 """
 
 import math
@@ -10,15 +10,16 @@ from keras import ops
 
 
 def general_attention(queries, keys, values):
-    """All queries at once: softmax(QKᵀ/√d)V.
+    """Computes scaled dot-product attention for all queries at once: softmax(QKᵀ/√d)V.
 
     Args:
-        queries: (T, d).
-        keys: (S, d).
-        values: (S, any).
+        queries: floats, (T, d).
+        keys: floats, (S, d).
+        values: floats, (S, any).
 
     Returns:
-        The weighted sums of the values (T, any), and the weights (T, S), whose rows sum to 1.
+        The weighted sums of the values, (T, any), and the attention weights, (T, S). Each row of
+        the weights sums to 1.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), equation 1.
@@ -29,63 +30,66 @@ def general_attention(queries, keys, values):
 
 
 def general_attention_of_one(query, keys, values):
-    """One query, key after key: what a row of `general_attention` is made of.
+    """Computes one row of `general_attention`: a single query, with a loop over the keys.
 
     Args:
-        query: (d,).
-        keys: (S, d).
-        values: (S, any).
+        query: floats, (d,).
+        keys: floats, (S, d).
+        values: floats, (S, any).
 
     Returns:
-        The weighted sum of the values (any,), and the weights (S,).
+        The weighted sum of the values, (any,), and the attention weights, (S,).
     """
     scores = [ops.sum(query * key) / math.sqrt(key.shape[0]) for key in keys]
-    odds = [ops.exp(score) for score in scores]
-    weights = [x / sum(odds) for x in odds]
+    exponentials = [ops.exp(score) for score in scores]
+    weights = [x / sum(exponentials) for x in exponentials]
     output = sum(weight * value for weight, value in zip(weights, values, strict=True))
     return output, ops.stack(weights)
 
 
 def plain_self_attention(x):
-    """Each word as a mixture of all words, by how well their vectors agree: softmax(XXᵀ)X.
+    """Computes self-attention without projections and without scaling: softmax(XXᵀ)X.
 
-    Nothing is learned, and nothing is divided.
+    Each token becomes a weighted mean of all tokens. A weight is large where the dot product of two
+    vectors is large. There is nothing to learn.
 
     Args:
-        x: the words' vectors, (T, d).
+        x: the vectors of the tokens, (T, d).
 
     Returns:
-        (T, d), and the weights (T, T), whose rows sum to 1.
+        The weighted means, (T, d), and the attention weights, (T, T). Each row of the weights sums
+        to 1.
     """
     weights = ops.softmax(ops.matmul(x, ops.transpose(x)))
     return ops.matmul(weights, x), weights
 
 
 def self_attention(x, query_projection, key_projection, value_projection):
-    """Self-attention with a matrix for each part that a word plays.
+    """Computes self-attention of one head, with projections to queries, keys and values.
 
     Args:
-        x: the words' vectors, (T, F).
-        query_projection, key_projection: (F, d).
-        value_projection: (F, any).
+        x: the vectors of the tokens, (T, F).
+        query_projection, key_projection: the matrices W_Q and W_K, (F, d).
+        value_projection: the matrix W_V, (F, any).
 
     Returns:
-        (T, any), and the weights (T, T), whose rows sum to 1.
+        The output of the head, (T, any), and the attention weights, (T, T). Each row of the weights
+        sums to 1.
     """
     projections = (query_projection, key_projection, value_projection)
     return general_attention(*(ops.matmul(x, projection) for projection in projections))
 
 
 def multi_head_self_attention(x, heads, output_projection):
-    """Several self-attentions side by side, concatenated and projected.
+    """Computes multi-head self-attention: the outputs of the heads, concatenated and projected.
 
     Args:
-        x: the words' vectors, (T, F).
-        heads: for each head the three matrices of `self_attention`.
-        output_projection: (number of heads times size of their values, any).
+        x: the vectors of the tokens, (T, F).
+        heads: for each head the three projections of `self_attention`.
+        output_projection: the matrix W_O, (number of heads · size of the values, any).
 
     Returns:
-        (T, any), and the weights of each head, (heads, T, T).
+        The output, (T, any), and the attention weights of each head, (heads, T, T).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.2.
@@ -95,17 +99,19 @@ def multi_head_self_attention(x, heads, output_projection):
 
 
 def simple_rnn(x, kernel, recurrent_kernel, bias, activation=None):
-    """What `keras.layers.SimpleRNN` computes: h_t = f(x_t W_x + h_{t-1} W_h + b), from h_0 = 0.
+    """Computes the hidden states of a recurrent layer, as `keras.layers.SimpleRNN` does.
+
+    h_t = f(x_t W_x + h_{t-1} W_h + b), starting from h_0 = 0.
 
     Args:
-        x: (T, F).
+        x: the input sequence, (T, F).
         kernel: W_x, (F, H).
         recurrent_kernel: W_h, (H, H).
         bias: b, (H,).
-        activation: the function f; None: h stays linear.
+        activation: the function f, or None for the identity.
 
     Returns:
-        The states h_1 … h_T, (T, H).
+        The hidden states h_1 … h_T, (T, H).
     """
     state, states = ops.zeros_like(bias), []
     for x_t in x:

@@ -117,7 +117,7 @@ assert np.allclose(outputs, published, atol=1e-6)
 #
 # When queries, keys and values are made of the same words, we speak of **self-attention**. We take
 # a sentence of eight words. Their vectors are random, as those of a network are before it has
-# learned anything, so do not look for meaning in the pictures, only for their structure.
+# learned anything, so do not look for meaning in the plots, only for their structure.
 
 # %%
 sentence = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -140,7 +140,7 @@ def draw(axes, weights, title, names=sentence):
 # 1. **without parameters**: $\operatorname{softmax}(XX^\top)X$. Each word asks with its own vector
 #    and is found by it, so it mostly finds itself;
 # 2. **with a projection for each part**: $Q = XW_Q$, $K = XW_K$, $V = XW_V$. Now a word may look
-#    for something unlike itself, and *A looks at B* no longer goes with *B looks at A*;
+#    for something unlike itself, and *A looks at B* no longer implies *B looks at A*;
 # 3. **with several heads**: version 2 several times side by side with smaller matrices. The outputs
 #    are concatenated and projected once more. Each head may look for something else.
 
@@ -178,7 +178,7 @@ figure.colorbar(bar, ax=grid, label="weight", shrink=0.6)
 plt.show()
 
 # %% [markdown]
-# In every picture each row sums to 1: a word has one unit of attention to give away.
+# In every plot each row sums to 1: a word has one unit of attention to give away.
 
 # %%
 for matrix in (np.array(plain), np.array(projected), *weights):
@@ -208,7 +208,7 @@ for d in sizes:
 for style, (name, divider) in zip(("o--", "s-"), dividers.items(), strict=True):
     weights = [np.array(ops.softmax(scores[d] / divider(d))) for d in sizes]
     plt.plot(sizes, [w.max(axis=1).mean() for w in weights], style, label=name)
-plt.axhline(1 / number_of_keys, color="grey", linestyle=":", label="all weights equal")
+plt.axhline(1 / number_of_keys, color="gray", linestyle=":", label="all weights equal")
 plt.gcf().set_size_inches(6, 3.5)
 plt.xscale("log")
 plt.xticks(sizes, sizes)

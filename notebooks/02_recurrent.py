@@ -8,7 +8,7 @@
 # $$h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad h_0 = 0 ,$$
 #
 # with the same $W_x$, $W_h$ and $b$ at every step. We compute one by hand, see its memory fade,
-# let it foretell a series, and then give it a little attention.
+# let it forecast a series, and then give it a little attention.
 
 # %%
 import inspect
@@ -47,7 +47,7 @@ print(states)
 assert states.tolist() == [[1, 3], [6, 11], [20, 29]]
 
 # %% [markdown]
-# The function is nothing but the equation in a loop, and the layer of Keras computes the same.
+# The function is just the equation in a loop, and the Keras layer computes the same.
 
 # %%
 print(inspect.getsource(simple_rnn).split('"""')[2])
@@ -60,9 +60,9 @@ assert np.allclose(layer(x[None])[0], states)
 # %% [markdown]
 # ## How long does it remember?
 #
-# One linear unit, one impulse: the input is 1, then 0 for ever. The state is multiplied by $W_h$ at
+# One linear unit, one impulse: the input is 1, then 0 forever. The state is multiplied by $W_h$ at
 # every step, so after $t$ more it is $W_h^t$. Below 1 it fades, above 1 it grows without bound, and
-# the gradient, which flows back through the same product, does likewise. This is why plain
+# the gradient, which flows back through the same product, does the same. This is why plain
 # recurrent networks forget, and why LSTM and GRU have gates.
 #
 # **Try it**: change the factors.
@@ -84,11 +84,11 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# ## Foretelling a series
+# ## Forecasting a series
 #
 # The number of sunspots rises and falls about every eleven years. The records are well worth a
-# look, but they are not ours to copy; here is a series with a similar rhythm, strong and weak
-# cycles, and noise, made on the spot.
+# look, but they are not part of this project; here is a synthetic series with a similar rhythm,
+# strong and weak cycles, and noise.
 
 # %%
 random = np.random.default_rng(0)
@@ -131,17 +131,17 @@ model = Forecaster(units=3, steps=steps)
 fit(model, *train, batch_size=1, epochs=20)
 
 for name, (windows, targets) in {"training": train, "test": test}.items():
-    foretold = model.predict(windows, verbose=0)
+    predicted = model.predict(windows, verbose=0)
     print(
-        f"{name}: RMSE {rmse(foretold, targets):.3f}, "
+        f"{name}: RMSE {rmse(predicted, targets):.3f}, "
         f"if the next month were like the last {rmse(windows[:, -1], targets):.3f}"
     )
 
 # %%
 year = (cut + steps * np.arange(1, len(test[1]) + 1)) / 12
 plt.figure(figsize=(9, 3))
-plt.plot(year, test[1], "o-", markersize=4, label="what came")
-plt.plot(year, foretold, "s--", markersize=4, label="what was foretold")
+plt.plot(year, test[1], "o-", markersize=4, label="observed")
+plt.plot(year, predicted, "s--", markersize=4, label="predicted")
 plt.ylim(-0.05, 1.2)
 plt.xlabel("year")
 plt.ylabel("scaled to 0 … 1")
@@ -150,7 +150,7 @@ plt.show()
 
 # %% [markdown]
 # Always compare with the simplest guess: a network that is no better than "like last month" has
-# learned nothing. It cannot foretell the noise, and nobody can.
+# learned nothing. It cannot predict the noise, and nobody can.
 #
 # With the real records in a file, `python scripts/forecast.py --csv sunspots.csv` does all this.
 
@@ -176,8 +176,8 @@ for name, attention in {"last state": False, "attention": True}.items():
     keras.utils.set_random_seed(0)
     models[name] = Forecaster(units=2, steps=20, attention=attention)
     fit(models[name], windows[train_rows], targets[train_rows], batch_size=8, epochs=30)
-    foretold = models[name].predict(windows[test_rows], verbose=0)
-    error = np.mean((foretold - targets[test_rows]) ** 2)
+    predicted = models[name].predict(windows[test_rows], verbose=0)
+    error = np.mean((predicted - targets[test_rows]) ** 2)
     print(f"{name}: {models[name].count_params()} parameters, MSE on the test {error:.1e}")
 
 # %% [markdown]
@@ -210,9 +210,9 @@ assert np.isclose(weights.sum(), 1)
 # %% [markdown]
 # ## Exercises
 #
-# 1. How many parameters has a `Forecaster` with $u$ units that reads one number at a time? And with
-#    attention to $T$ steps?
-# 2. With which $W_h$ has the impulse fallen to half after exactly ten more steps?
+# 1. How many parameters does a `Forecaster` with $u$ units have if it reads one number at a time?
+#    And with attention to $T$ steps?
+# 2. For which $W_h$ has the impulse fallen to half after exactly ten more steps?
 # 3. The scores above go through a tanh. By what factor can the largest weight exceed the smallest
 #    at most?
 

@@ -3,7 +3,7 @@
 #
 # The first neural translators read the whole source sentence into *one* vector and wrote the
 # translation from it. Long sentences did not fit. In 2015 Bahdanau, Cho and Bengio let the writer
-# look back: before each word, it weighs all the states of the reader anew. That is where attention
+# look back: before each word, it weighs all the states of the reader again. That is where attention
 # in today's sense began, two years before the transformer.
 #
 # Let $h_1 \dots h_S$ be the states of the encoder, which reads the source in both directions, and
@@ -73,8 +73,8 @@ for name, layer in layers.items():
     )
 
 # %% [markdown]
-# Why two matrices $W_1$ and $W_2$ where one for $[s; h]$ would do? Because $W_1 h$ stays the same
-# while the decoder goes on: it is computed once for the sentence. The numbers are the same.
+# Why two matrices $W_1$ and $W_2$ when one for $[s; h]$ would do? Because $W_1 h$ does not depend
+# on the decoder's state: it is computed once for the sentence. The numbers are the same.
 
 # %%
 layer = layers["additive"]
@@ -97,7 +97,7 @@ assert np.allclose(recorded[layer][0, 0], expected, atol=1e-5)
 # ## A window
 #
 # Why weigh all of a long source? Luong's **local** attention looks at a window of $2D + 1$
-# positions. Its centre is either the target's own position (*local-m*, monotonic) or predicted from
+# positions. Its center is either the target's own position (*local-m*, monotonic) or predicted from
 # the decoder's state (*local-p*), $p = S \cdot \operatorname{sigmoid}(v_p^\top \tanh(W_p s))$; then
 # the weights are also multiplied by a bell curve around $p$ with $\sigma = D / 2$.
 #
@@ -151,7 +151,7 @@ print(dataset.train[0])
 # passes over the 2,900 pairs are enough.
 
 # %%
-scratch = tempfile.TemporaryDirectory()  # is gone when the notebook ends
+scratch = tempfile.TemporaryDirectory()  # deleted when the notebook ends
 translators = {}
 for kind in ("bahdanau", "luong"):
     keras.utils.set_random_seed(0)
@@ -159,14 +159,14 @@ for kind in ("bahdanau", "luong"):
     model = RecurrentTranslator(*sizes, d_model=32, units=64, rate=0.0, attention=kind)
     model.build(((None, None), (None, None)))
     trainer = Trainer(model, keras.optimizers.Adam(5e-3), f"{scratch.name}/{kind}")
-    with contextlib.redirect_stdout(io.StringIO()):  # it tells its progress
+    with contextlib.redirect_stdout(io.StringIO()):  # hide the progress bar
         history, _ = trainer.train(
             dataset.batches(dataset.train, batch_size=32, seed=0),
             dataset.batches(dataset.validation, batch_size=64),
             epochs=4,
         )
     right = [f"{row['validation_accuracy']:.1%}" for row in history]
-    print(f"{kind}: words right after each epoch {', '.join(right)}")
+    print(f"{kind}: accuracy after each epoch {', '.join(right)}")
     translators[kind] = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
 
 # %%
@@ -191,8 +191,8 @@ for word, i in zip(hypothesis.tokens, looked_at, strict=False):
     print(f"{word[1:]:>6} looked most at {hypothesis.source_tokens[i][1:]}")  # without the ▁
 
 # %% [markdown]
-# It is not always so neat. The encoder's state at a word has read the neighbours too, in both
-# directions, so that a network may find a word *next to* where it stands. Attention shows where
+# It is not always so neat. The encoder's state at a word has read the neighbors too, in both
+# directions, so the network may find a word *next to* its own position. Attention shows where
 # information was taken, not what it means.
 #
 # The same two models learn English and German as well: `python scripts/train.py --model luong`.
@@ -200,10 +200,10 @@ for word, i in zip(hypothesis.tokens, looked_at, strict=False):
 # %% [markdown]
 # ## Exercises
 #
-# 1. How many parameters has each score if queries have size $a$ and the encoder's states size $b$?
-#    Check *general* and *additive* (with $u$ units).
-# 2. Which of the three scores "dot", "general", "concat" can be made equal to which by a choice of
-#    its weights?
+# 1. How many parameters does each score have if queries have size $a$ and the encoder's states size
+#    $b$? Check *general* and *additive* (with $u$ units).
+# 2. Which of the three scores "dot", "general" and "concat" can be made equal to another one by a
+#    choice of its weights?
 # 3. The source has 10 words, the target 20, and the attention is local-m with $D = 2$. From which
 #    target position on does the decoder see nothing?
 

@@ -27,7 +27,7 @@ from keras_transformer import (
 )
 
 np.set_printoptions(precision=8, suppress=True)
-plt.rcParams["figure.dpi"] = 80  # many small details: keep the pictures small
+plt.rcParams["figure.dpi"] = 80  # many small details: keep the plots small
 keras.utils.set_random_seed(0)
 
 # %% [markdown]
@@ -45,7 +45,7 @@ by_hand = np.stack([np.sin(t), np.cos(t), np.sin(t / 10), np.cos(t / 10)], axis=
 assert np.allclose(positions, by_hand, atol=1e-6)
 
 # %% [markdown]
-# ## As a picture
+# ## As a plot
 #
 # A hundred positions of size 128. Each row is what is added to the word at that position.
 
@@ -55,8 +55,8 @@ heat_map, waves = plot_positions(encoding)
 heat_map.figure
 
 # %% [markdown]
-# On the left of the first picture the numbers change fast from position to position, on the right
-# hardly at all within a sentence. Read downwards, each column is a wave; the second picture shows
+# On the left of the first plot the numbers change fast from position to position, on the right
+# hardly at all within a sentence. Read downward, each column is a wave; the second plot shows
 # five of them. Entries stand in pairs, a sine and a cosine of one wavelength, which grows from
 # $2\pi$ to $10000 \cdot 2\pi$ positions.
 
@@ -85,7 +85,7 @@ plt.show()
 
 # %% [markdown]
 # **Try it**: what does $n$ do? Set it to 10 and to $10^8$. With a small one the slowest wave comes
-# round within the text, and far positions look alike again; with a large one many entries never
+# around within the text, and far positions look alike again; with a large one many entries never
 # change and are wasted.
 
 # %%
@@ -129,7 +129,7 @@ words = np.array(sinusoidal_encoding(10, 6))
 assert np.allclose(vectors, words[ids] + np.array(sinusoidal_encoding(5, 6)), atol=1e-6)
 
 # %%
-learned = PositionEmbeddingFixedWeights(5, 10, 6)
+learned = PositionEmbeddingFixedWeights(None, 10, 6)  # None: no maximum length
 parts = {
     "words, fixed": words[ids[0]],
     "positions": sinusoidal_encoding(5, 6),
@@ -147,7 +147,7 @@ plt.show()
 
 # %% [markdown]
 # Learned words are multiplied by $\sqrt d$ before the sum, so that they are not drowned by the
-# positions. They alone have weights: 10 words of 6 numbers. Positions are computed when they are
+# positions. Only they have weights: 10 words of 6 numbers. Positions are computed when they are
 # needed, so no sentence is too long.
 #
 # The alternative is to learn the positions as well, as BERT does. Then there is a table of them,

@@ -8,8 +8,8 @@
 # $$\operatorname{head}_i = \operatorname{attention}(Q W_i^Q,\ K W_i^K,\ V W_i^V), \qquad
 # \operatorname{multihead}(Q, K, V) = [\operatorname{head}_1; \dots; \operatorname{head}_h] W^O$$
 #
-# And there are things that a word must not see: padding, which is no word, and, for one who is
-# writing, the words that are not written yet. That is what masks are for.
+# And there are things that a word must not see: padding, which is not a word, and, in a decoder,
+# the words that are not written yet. That is what masks are for.
 
 # %%
 import keras
@@ -44,7 +44,7 @@ for weight in layer.weights:
 print(f"{layer.count_params():,} parameters")
 
 # %% [markdown]
-# One matrix holds the projections of all heads side by side; a reshape takes them apart. Where
+# One matrix holds the projections of all heads side by side; a reshape separates them. Where
 # `d_k` is divided by the heads once more, as some tutorials do, about an eighth of it is left:
 
 # %%
@@ -56,8 +56,8 @@ assert (layer.count_params(), narrow.count_params()) == (1_050_624, 131_776)
 # %% [markdown]
 # ## The heads
 #
-# What each of them looks at can be recorded while the layer works. The weights are random still,
-# and the heads are different already; training makes use of that.
+# What each of them attends to can be recorded while the layer runs. The weights are still random,
+# and the heads already differ; training makes use of that.
 
 # %%
 words = ["the", "dog", "that", "we", "saw", "was", "asleep"]
@@ -80,11 +80,11 @@ plt.show()
 # %% [markdown]
 # ## Masks
 #
-# A mask says for each query and each key whether the one may look at the other: True means yes. It
-# has the shape (batch, queries, keys), or one that broadcasts to it.
+# A mask says for each query and each key whether the query may attend to the key: True means yes.
+# It has the shape (batch, queries, keys), or one that broadcasts to it.
 #
-# * the **padding mask** closes the keys that are 0, for all queries;
-# * the **causal mask**, or look-ahead mask, closes the keys that come after the query;
+# * the **padding mask** excludes the keys that are 0, for all queries;
+# * the **causal mask**, or look-ahead mask, excludes the keys that come after the query;
 # * a decoder needs both.
 
 # %%
@@ -102,7 +102,7 @@ print(np.array(padding_mask(ids)))
 print(np.array(causal_mask(5)).astype(int))
 
 # %% [markdown]
-# How does a mask close a key? $-10^{38}$ is added to its score, *before* the softmax, so that its
+# How does a mask exclude a key? $-10^{38}$ is added to its score, *before* the softmax, so that its
 # weight is 0 and the others still sum to 1. Setting the weight to 0 afterwards would leave a sum
 # below 1.
 
@@ -117,8 +117,8 @@ assert (weights[..., 4:] == 0).all()
 
 # %% [markdown]
 # Two corners where many implementations stumble. What if a query may look at *nothing*? It gets
-# zeros. And in float16, where such a sum is $-\infty$ and a row that is closed altogether
-# "not a number"? The softmax runs in float32.
+# zeros. And in float16, where such a sum is $-\infty$ and a fully masked row gives NaN? The softmax
+# runs in float32.
 
 # %%
 attention = DotProductAttention()

@@ -4,7 +4,7 @@
 # Surprisingly little. An **encoder** reads the source: a stack of layers, each made of
 # self-attention and a small network. A **decoder** writes the target: the same, plus a second
 # attention in between, which looks at what the encoder has read. Around each of these parts $f$
-# there is a residual connection and a normalisation,
+# there is a residual connection and a normalization,
 #
 # $$x \leftarrow \operatorname{norm}\bigl(x + f(x)\bigr) \quad \text{(post-norm, the paper)},
 # \qquad x \leftarrow x + f\bigl(\operatorname{norm}(x)\bigr) \quad \text{(pre-norm)} ,$$
@@ -34,8 +34,8 @@ keras.utils.set_random_seed(0)
 # %% [markdown]
 # ## One layer of the encoder
 #
-# The forward pass is three lines. `add_norm.before` normalises in the pre-norm version and does
-# nothing in the post-norm one.
+# The forward pass is three lines. `add_norm.sublayer_input` normalizes its input in the pre-norm
+# version and returns it unchanged in the post-norm one.
 
 # %%
 print(inspect.getsource(EncoderLayer.call).split('"""')[2])
@@ -50,13 +50,13 @@ layer = EncoderLayer(**sizes)
 layer.build((None, None, 512))
 
 
-def tell_parts(layer, *parts):
+def print_parts(layer, *parts):
     for part in parts:
         print(f"{part:16} {getattr(layer, part).count_params():9,}")
     print(f"{'in all':16} {layer.count_params():9,} parameters")
 
 
-tell_parts(layer, "self_attention", "add_norm_1", "feed_forward", "add_norm_2")
+print_parts(layer, "self_attention", "add_norm_1", "feed_forward", "add_norm_2")
 assert layer.count_params() == 2_233_536
 
 # %% [markdown]
@@ -64,7 +64,7 @@ assert layer.count_params() == 2_233_536
 #
 # One more attention, whose queries are the decoder's and whose keys and values are the encoder's
 # output, and with it a third norm. (With 1,024 parameters less, 2,365,312, two of the three norms
-# would be one and the same layer: a slip that is easy to make and hard to see.)
+# would be the same layer: a slip that is easy to make and hard to see.)
 
 # %%
 print(inspect.getsource(DecoderLayer.call).split('"""')[2])
@@ -72,15 +72,15 @@ print(inspect.getsource(DecoderLayer.call).split('"""')[2])
 layer = DecoderLayer(**sizes)
 layer.build((None, None, 512), (None, None, 512))
 parts = ("self_attention", "add_norm_1", "cross_attention", "add_norm_2")
-tell_parts(layer, *parts, "feed_forward", "add_norm_3")
+print_parts(layer, *parts, "feed_forward", "add_norm_3")
 assert layer.count_params() == 2_366_336
 
 # %% [markdown]
 # ## The whole
 #
 # Source ids are embedded, with their positions, and encoded; target ids are embedded and decoded;
-# a last projection gives each word of the target vocabulary a score, the **logit**. Masks are made
-# of the ids, where 0 is padding.
+# a last projection gives each word of the target vocabulary a score, the **logit**. Masks are
+# derived from the ids, where 0 is padding.
 
 # %%
 print(inspect.getsource(TransformerModel.call).split('"""')[2])
@@ -95,7 +95,7 @@ target = random.integers(4, words, size=(2, 10))
 logits = model((source, target))
 print("logits", tuple(logits.shape))
 parts = ("source_embedding", "target_embedding", "encoder", "decoder", "projection")
-tell_parts(model, *parts)
+print_parts(model, *parts)
 
 # %% [markdown]
 # What does it know before it has learned anything? Nothing, and so each of the $V$ words should get
@@ -139,7 +139,7 @@ def draw(axes, changes, title):
 
 
 figure, axes = plt.subplots(figsize=(5.5, 4), layout="constrained")
-figure.colorbar(draw(axes, changes, "who changes whom"), label="change, the largest = 1")
+figure.colorbar(draw(axes, changes, "effect of each word"), label="change, the largest = 1")
 plt.show()
 
 # %% [markdown]
@@ -190,7 +190,7 @@ plt.show()
 # ### Solution 1
 #
 # Attention: three projections from 512 to $8 \cdot 8 = 64$ and one back. The network: to 2048 and
-# back. Two norms, each with a factor and a shift for every entry.
+# back. Two norms, each with a scale and a shift for every entry.
 
 # %%
 attention = 3 * (512 * 64 + 64) + (64 * 512 + 512)
@@ -213,8 +213,8 @@ assert np.abs(np.array(model.encode(another)) - encoded)[:, 0].max() > 1e-4  # t
 # %% [markdown]
 # ### Solution 3
 #
-# Pre-norm normalises what each part *reads* and leaves the sum as it is. Nobody would normalise the
-# last sum, so the stack does it at its end.
+# Pre-norm normalizes what each part *reads* and leaves the sum as it is. The last sum would never
+# be normalized, so the stack does it at its end.
 
 # %%
 stacks = {}

@@ -9,7 +9,7 @@
 #
 # and the weights are moved a little in the direction in which it falls. This notebook prepares the
 # data, looks closely at the loss and the learning rate, and trains a small translator from English
-# to German. That takes a minute or two of a processor; notebook 08 goes on with the result.
+# to German. That takes a minute or two on a CPU; notebook 08 continues with the result.
 
 # %%
 import contextlib
@@ -41,8 +41,8 @@ keras.utils.set_random_seed(0)
 # ## The data
 #
 # The project brings 12,762 pairs of its own. They are split by *source sentence*: all translations
-# of one sentence are in the same part, for what was trained is no test. The vocabularies are those
-# of the training part.
+# of one sentence are in the same part, because a test sentence must not occur in training. The
+# vocabularies are those of the training part.
 
 # %%
 pairs = read_pairs("../data/english-german.tsv")
@@ -52,8 +52,8 @@ for english, german in dataset.train[:3]:
     print(f"  {english}  →  {german}")
 
 # %% [markdown]
-# A batch is padded to one length. The decoder *reads* the target from its start token on and shall
-# *write* the same one place further, to its end token.
+# A batch is padded to one length. The decoder *reads* the target from its start token on and has to
+# *predict* the same one position further, up to its end token.
 
 # %%
 (source, decoder_input), target = dataset.batches(dataset.train, batch_size=4, seed=1)[0]
@@ -66,12 +66,13 @@ def show(what, tokenizer, ids):
 
 show("encoder reads", dataset.source_tokenizer, source[0])
 show("decoder reads", dataset.target_tokenizer, decoder_input[0])
-show("and shall write", dataset.target_tokenizer, target[0])
+show("and predicts", dataset.target_tokenizer, target[0])
 
 # %% [markdown]
 # ## The loss
 #
-# Padding is no word: it must not count, neither in the sum nor in the $N$ by which it is divided.
+# Padding is not a word: it must not count, neither in the sum nor in the $N$ by which it is
+# divided.
 
 # %%
 loss = MaskedCrossEntropy()
@@ -85,7 +86,7 @@ assert np.isclose(loss(ids[:, :2], logits[:, :2]), by_hand)  # without the paddi
 print(f"{by_hand:.4f} nats per word")
 
 # %% [markdown]
-# A model that has learned nothing holds all $V$ words for equally likely and pays $\ln V$. That is
+# A model that has learned nothing considers all $V$ words equally likely and pays $\ln V$. That is
 # the number to expect at the start.
 
 # %%
@@ -99,11 +100,11 @@ print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]
 # ## The learning rate
 #
 # It grows linearly for $w$ updates, while the averages of the optimizer are young and the layers
-# not yet used to each other, and then falls with the root of the number $t$ of updates:
+# not yet adapted to each other, and then falls with the root of the number $t$ of updates:
 #
 # $$\eta(t) = d^{-1/2} \cdot \min\bigl(t^{-1/2},\ t \cdot w^{-3/2}\bigr) .$$
 #
-# **Try it**: change $d$ and the warm-ups, and say beforehand how the peak will move.
+# **Try it**: change $d$ and the warm-ups, and predict how the peak will move.
 
 # %%
 d_model = 512
@@ -124,8 +125,8 @@ print(f"{float(WarmupSchedule(512)(0)):.3g}")
 #
 # A `RunConfig` holds all settings, and each has a reason (`python scripts/train.py --help` prints
 # them). `train_run` does the rest and leaves everything in one folder: settings, vocabularies,
-# weights, history. The line that removes the folder makes this notebook begin anew each time; leave
-# it out and a run that was stopped goes on where it was.
+# weights, history. The line that removes the folder makes this notebook start from scratch each
+# time; leave it out, and an interrupted run resumes.
 
 # %%
 config = RunConfig(
@@ -139,16 +140,16 @@ with contextlib.redirect_stdout(progress):
     scores = train_run(config, folder)
 
 run = RunFolder(folder)
-print("epoch   loss  validation  words right")
+print("epoch   loss  validation     accuracy")
 for row in run.read_history():
     numbers = (row["loss"], row["validation_loss"], row["validation_accuracy"])
     print("{:5.0f}  {:5.2f}  {:10.2f}  {:11.1%}".format(row["epoch"], *numbers))
 
 # %% [markdown]
-# The curves are drawn from the history that the run has saved. Do not wonder if the validation loss
-# is *below* the training loss: the latter is measured with dropout, and during the epoch, with
-# weights that were still worse. Where the two curves cross and part, the model begins to learn its
-# training sentences by heart.
+# The curves are drawn from the history that the run has saved. Do not be surprised if the
+# validation loss is *below* the training loss: the latter is measured with dropout, and during the
+# epoch, with weights that were still worse. Where the two curves cross and part, the model begins
+# to learn its training sentences by heart.
 
 # %%
 Image(run.curves, width=620)
@@ -166,8 +167,8 @@ print(f"BLEU {scores.bleu:.0f} on the whole test part")
 # score says that the patterns were learned, not how it would do on a newspaper.
 #
 # Other things to try: `n_sentences=2000`, and watch the curves part; `rate=0`;
-# `norm_first=False`; `label_smoothing=0`. (Train into another folder: a run goes on only with the
-# settings it was begun with.)
+# `norm_first=False`; `label_smoothing=0`. (Train into another folder: a run resumes only with the
+# settings it was started with.)
 
 # %% [markdown]
 # ## Exercises

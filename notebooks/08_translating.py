@@ -56,7 +56,8 @@ print(translate("We want to look for our car."))
 # %% [markdown]
 # ## Greedy
 #
-# Take the most probable word, and go on. Let us watch: after each step, the three best candidates.
+# Take the most probable word, append it, and repeat. After each step, we print the three best
+# candidates.
 
 # %%
 model = translate.model
@@ -107,8 +108,8 @@ plt.show()
 # %% [markdown]
 # ## Beam
 #
-# Greedy search never takes a word back. A **beam** keeps the best $k$ beginnings at each step, goes
-# on with all of them, and keeps the best $k$ of what comes out. Long sentences multiply more
+# Greedy search never takes a word back. A **beam** keeps the best $k$ prefixes at each step,
+# extends all of them, and keeps the best $k$ of the results. Long sentences multiply more
 # probabilities and so look worse; therefore the sum of logarithms is divided by a **length
 # penalty**, $\left(\frac{5 + T}{6}\right)^{\alpha}$ for $T$ words.
 #
@@ -132,7 +133,7 @@ for hypotheses in translate.hypotheses(sentences, beam_size=beam_size, n_best=be
 # while the word is being *chosen*; the end of the source often serves as a place to rest.)
 
 # %%
-scratch = tempfile.TemporaryDirectory()  # is gone when the notebook ends
+scratch = tempfile.TemporaryDirectory()  # deleted when the notebook ends
 hypothesis = translate.hypotheses(sentence, return_attention=True)[0][0]
 plot_attention(hypothesis, f"{scratch.name}/attention.png")
 Image(f"{scratch.name}/attention.png", width=760)
@@ -141,14 +142,14 @@ Image(f"{scratch.name}/attention.png", width=760)
 # ## How good is it?
 #
 # **BLEU** compares with translations made by people: how many of the words, and of the runs of two,
-# three and four words, are in a reference too? (Each counts as often as it is there at most.) With
-# $p_n$ the share of runs of $n$ words,
+# three and four words, are in a reference too? (Each counts at most as often as it occurs there.)
+# With $p_n$ the share of runs of $n$ words,
 #
 # $$\mathrm{BLEU} = B \cdot \Bigl(\prod_{n=1}^4 p_n\Bigr)^{1/4}, \qquad
 # B = \min\bigl(1,\ e^{1 - r / c}\bigr) ,$$
 #
 # where the factor $B$ punishes translations of $c$ words in all that are shorter than the $r$ words
-# of the references. **chrF** does the like with letters and forgives a wrong ending. Both are
+# of the references. **chrF** does the same with characters and forgives a wrong ending. Both are
 # computed by sacrebleu, whose signature says how, so that scores can be compared.
 
 # %%
@@ -204,8 +205,8 @@ assert np.isclose(found, 100 * by_hand)
 # %% [markdown]
 # ### Solution 3
 #
-# In general a beam could lose: it may drop the greedy beginning for others that look better then.
-# The library's never drops it.
+# In general a beam could lose: it may drop the greedy prefix for others that look better at that
+# point. The library's beam never drops it.
 
 # %%
 some = [english for english, _ in test[:40]]

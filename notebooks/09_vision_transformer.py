@@ -73,11 +73,11 @@ print(f"{model.count_params():,} parameters")
 # %% [markdown]
 # ## Training
 #
-# A transformer knows nothing of neighbourhood: that a pixel belongs to the one beside it, it has to
-# learn from examples. With 898 of them that is hard, so each is turned, stretched and moved a
-# little, differently in each epoch.
+# A transformer has no notion of neighborhood: that a pixel belongs to the one beside it, it has to
+# learn from examples. With 898 of them that is hard, so each is rotated, scaled, sheared and
+# shifted a little, differently in each epoch.
 #
-# **Try it**: more epochs (`scripts/train_vit.py` takes 300), no changes (`turn=0` and so on),
+# **Try it**: more epochs (`scripts/train_vit.py` takes 300), no changes (`rotation=0` and so on),
 # another `patch` above.
 
 # %%
@@ -86,7 +86,7 @@ epochs = 30
 
 def fit(model, images, epochs, highest_rate):
     side = images.shape[1]
-    changes = {"turn": 15.0, "stretch": 0.15, "slant": 0.2, "move": side / 11}
+    changes = {"rotation": 15.0, "scale": 0.15, "shear": 0.2, "shift": side / 11}
     batches = AugmentedImages(images[:half], labels[:half], batch_size=32, seed=0, **changes)
     warm = {"warmup_target": highest_rate, "warmup_steps": epochs * len(batches) // 10}
     rate = keras.optimizers.schedules.CosineDecay(0.0, 9 * warm["warmup_steps"], **warm)
@@ -119,12 +119,12 @@ plt.show()
 # negative, blue positive. With four pixels there are edges, corners, and light against dark.
 
 # %%
-scratch = tempfile.TemporaryDirectory()  # is gone when the notebook ends
+scratch = tempfile.TemporaryDirectory()  # deleted when the notebook ends
 plot_patch_filters(model, f"{scratch.name}/filters.png", count=16)
 display(Image(f"{scratch.name}/filters.png", width=520))
 
 # %% [markdown]
-# Nobody told it which patches are neighbours. In the next picture each small square belongs to the
+# Nobody told it which patches are neighbors. In the next plot each small square belongs to the
 # patch at its place and shows how similar that patch's learned position is to those of all patches.
 # After this short training there is hardly a pattern; in figure 7 of the paper, after a long one,
 # near patches are alike, and rows and columns show.
@@ -174,7 +174,7 @@ print(f"{right(tuned, large):.1%} of the test digits are right after four epochs
 # ## Exercises
 #
 # 1. A photograph of $224 \times 224$ pixels has how many patches of $16 \times 16$? By what factor
-#    grows the number of attention weights of a head if the side of the image is doubled?
+#    does the number of attention weights of a head grow if the side of the image is doubled?
 # 2. Shuffle the patches *together with* their positions. Does the model mind?
 # 3. Which of the model's weights depend on the size of the image? Compare the two models above.
 
@@ -193,7 +193,7 @@ assert np.isclose((4 * 196 + 1) ** 2 / (196 + 1) ** 2, 15.9, atol=0.1)
 # ### Solution 2
 #
 # No: the encoder sees a bag of vectors, and all that says where a patch was is in its vector. Only
-# the class token must stay in its place, for the head reads the first vector.
+# the class token must stay in its place, because the head reads the first vector.
 
 # %%
 x = np.array(model.embedding(images[:5]))
@@ -216,6 +216,6 @@ assert tuned.encoder.count_params() == model.encoder.count_params()
 # ## Where it comes from
 #
 # * A. Dosovitskiy et al., *An Image is Worth 16x16 Words: Transformers for Image Recognition at
-#   Scale*, 2021: section 3 for the model, figure 7 for the two pictures.
+#   Scale*, 2021: section 3 for the model, figure 7 for the two plots.
 # * E. Alpaydin and C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI Machine Learning
 #   Repository, 1998: the digits, as scikit-learn brings them.

@@ -9,8 +9,8 @@
 #
 # $$L = -\frac1{|M|} \sum_{i \in M} \ln p(x_i \mid \tilde x) ,$$
 #
-# plus that of a second task: does this text follow on that one? What has been learned so, by an
-# encoder like that of notebook 06, is then put to use: to weigh sentences, or to find answers. We
+# plus that of a second task: does this text follow that one? What an encoder like that of notebook
+# 06 learns in this way is then put to use: to weigh sentences, or to find answers. We
 # do all of this on a very small scale, with the English half of the project's own sentences.
 
 # %%
@@ -36,10 +36,10 @@ from keras_transformer import (
 keras.utils.set_random_seed(0)
 
 # %% [markdown]
-# ## Pieces of words
+# ## Subwords
 #
-# A vocabulary of all words would be endless. `WordPieceTokenizer` keeps the frequent ones whole and
-# takes rarer ones apart; `##` marks a piece that goes on. So no word is unknown as long as its
+# A vocabulary of all words would be endless. `WordPieceTokenizer` keeps frequent words whole and
+# splits rarer ones; `##` marks a piece that continues a word. So no word is unknown as long as its
 # letters are known.
 
 # %%
@@ -57,7 +57,7 @@ for text in ("The woman is reading a book.", "Transformers rebuild the bookstore
 # BERT reads one text or two: `[CLS]`, the first, `[SEP]`, and perhaps the second and another
 # `[SEP]`. Of the tokens, 15% are to be guessed. Of these, 80% are replaced by `[MASK]`, 10% by a
 # random token and 10% stay as they are, so that the model cannot rely on a token being right only
-# because it is no mask. A sentence is cut in two, and in half of the cases its second part is
+# because it is not a mask. A sentence is cut in two, and in half of the cases its second part is
 # exchanged for that of another one.
 
 # %%
@@ -157,8 +157,8 @@ for text in ("The woman is ▢ a book.", "Maria wants to ▢ a bike.", "We are d
 # ## A summary
 #
 # The model has made a vector of every token; their mean stands for a sentence. `Summarize` groups
-# the sentences' vectors into $k$ groups and takes from each the sentence nearest to its centre. It
-# writes nothing, it chooses. Nobody has trained it for this.
+# the sentences' vectors into $k$ groups and takes from each the sentence nearest to its center. It
+# writes nothing, it selects. It has not been trained for this.
 
 # %%
 text = (
@@ -175,8 +175,8 @@ print(summarize(text, num_sentences=3))
 # how well it would begin the answer, and how well end it. The score of an answer is the product of
 # the two probabilities. This head has to be trained, on questions whose answers are known. We make
 # some, with a pattern: three or six facts and a question about one of them. (Six facts are more
-# than this model can read at once. Then it reads parts, and where the answer is not in a part, it
-# shall point at `[CLS]`.)
+# than this model can read at once. Then it reads parts, and if the answer is not in a part, it
+# should point at `[CLS]`.)
 
 # %%
 names = ["Maria", "Paul", "Lena", "Lukas", "Emma", "Sophie"]
@@ -208,7 +208,7 @@ question, context, start, end = examples[0]
 print(context, question, "→", context[start:end])
 
 # %%
-body.pooling.trainable = False  # the vector of a whole text is not asked for here
+body.pooling.trainable = False  # the vector of the whole text is not used here
 answering = AnsweringBert(body)
 inputs, spans = answer_examples(tokenizer, examples, length=body.seq_length)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -253,7 +253,7 @@ plt.show()
 # %% [markdown]
 # ## Exercises
 #
-# 1. Of the tokens to guess, which share should be `[MASK]`? Count over some batches.
+# 1. What share of the tokens to guess should be `[MASK]`? Count over some batches.
 # 2. Why can this model not *write* a text word by word, as the decoder of notebook 06 does? Show it
 #    with a change of the last word.
 # 3. Give `FindAnswer` a text that is longer than the model can read, with the answer near its end.
@@ -286,8 +286,8 @@ assert np.abs(vectors[0, 1] - vectors[1, 1]).max() > 1e-3  # of "maria"
 # %% [markdown]
 # ### Solution 3
 #
-# It lays windows over the text, each of which shares half with the next, and takes the best answer
-# of all. That is why a model must be able to say "not here", which it does with `[CLS]`.
+# It reads the text in windows, each overlapping the next by half, and takes the best answer of
+# all. That is why a model must be able to say "not here", which it does with `[CLS]`.
 
 # %%
 did = [verb for verb in verbs if verb != "sold"]
@@ -304,5 +304,5 @@ assert long[found["start"] : found["end"]] == found["answer"]
 #
 # * J. Devlin et al., *BERT: Pre-training of Deep Bidirectional Transformers for Language
 #   Understanding*, 2019: sections 3.1 (gaps, two texts) and 4.2 (questions).
-# * Y. Wu et al., *Google's Neural Machine Translation System*, 2016, section 4.1: pieces of words.
+# * Y. Wu et al., *Google's Neural Machine Translation System*, 2016, section 4.1: WordPiece.
 # * D. Miller, *Leveraging BERT for Extractive Text Summarization on Lectures*, 2019.

@@ -86,7 +86,7 @@ plt.figure(figsize=(6, 3.2))
 for (name, curve), style in zip(curves.items(), ("o--", "s-"), strict=True):
     plt.semilogy(range(1, len(curve) + 1), curve, style, label=name)
 plt.xlabel("epoch")
-plt.ylabel("perplexity of the sentences held out")
+plt.ylabel("perplexity of held-out sentences")
 plt.yticks([20, 40, 80, 160], [20, 40, 80, 160])
 plt.minorticks_off()
 plt.legend()
@@ -96,7 +96,7 @@ plt.show()
 # ## Writing
 #
 # To write is to ask, to take a word, and to ask again with that word added. Taking the most
-# probable word each time is the greedy search that translates, too; there is only no source.
+# probable word each time is greedy search, as in translation, but without a source.
 
 # %%
 generate = {name: Generate(model, tokenizer) for name, model in models.items()}
@@ -122,8 +122,8 @@ for temperature in (0.5, 1.0, 2.0):
 #
 # 1. Show that `ngram_prefixes` and `next_words` ask the same questions: the loss of a model is the
 #    same. How many more words does the first one read?
-# 2. A model that knows nothing but how often each word occurs has a perplexity, too. Compute the
-#    smallest one possible, for the sentences held out.
+# 2. A model that only knows how often each word occurs has a perplexity, too. Compute the
+#    smallest one possible, for the held-out sentences.
 # 3. Change the last word of a sentence. Which logits of the transformer change?
 
 # %% [markdown]

@@ -1,7 +1,7 @@
-"""Builds the notebooks: runs each source beside this file and writes it with its outputs.
+"""Builds the notebooks: executes their sources in this folder and saves them with the outputs.
 
-python notebooks/build.py                             # all of them
-python notebooks/build.py 01_attention 04_positions   # some
+python notebooks/build.py                             # all notebooks
+python notebooks/build.py 01_attention 04_positions   # selected notebooks
 """
 
 import argparse
@@ -18,18 +18,18 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from keras_transformer._utils.files import atomic_replace
 
 FOLDER = Path(__file__).resolve().parent
-SECONDS = 600  # that a cell may take
+TIMEOUT = 600  # seconds per cell
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def sources():
-    """The notebooks' sources, in the order of the course."""
+    """Returns the paths of the notebook sources, in order."""
     return sorted(FOLDER.glob("[0-9][0-9]_*.py"))
 
 
 def read(source):
-    """A notebook without outputs; the same source always gives the same one."""
+    """Returns the notebook of a source, without outputs and with reproducible cell ids."""
     cells = jupytext.read(source, fmt="py:percent").cells
     notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata = {"kernelspec": KERNEL, "language_info": LANGUAGE}
@@ -38,33 +38,34 @@ def read(source):
     return notebook
 
 
-def refuse_warnings(cell, **_):
+def reject_warnings(cell, **_):
+    """Raises a RuntimeError if a cell has written to stderr."""
     for output in cell.outputs:
         if output.get("name") == "stderr":
-            raise RuntimeError(f"A cell warns.\n\n{cell.source}\n\n{output.text}")
+            raise RuntimeError(f"A cell wrote to stderr.\n\n{cell.source}\n\n{output.text}")
 
 
 def execute(notebook):
-    """Runs all cells in a fresh process whose folder is this one; the outputs stay in them."""
+    """Executes all cells in a new kernel, in this folder, and stores their outputs."""
     client = NotebookClient(
         notebook,
         kernel_name=KERNEL["name"],
         resources={"metadata": {"path": str(FOLDER)}},
-        timeout=SECONDS,
+        timeout=TIMEOUT,
         record_timing=False,
         coalesce_streams=True,
-        on_cell_executed=refuse_warnings,
-        # What TensorFlow tells about the machine shall go to the terminal, not into the notebook.
+        on_cell_executed=reject_warnings,
+        # Keep TensorFlow's messages about the machine in the terminal and out of the notebook.
         extra_arguments=["--IPKernelApp.capture_fd_output=False", "--IPKernelApp.log_level=ERROR"],
     )
     client.execute()
-    notebook.metadata["language_info"] = LANGUAGE  # without the version of this Python
+    notebook.metadata["language_info"] = LANGUAGE  # the kernel adds its Python version
     for cell in notebook.cells:
         cell.metadata = {}
 
 
 def build(source):
-    """Writes the notebook of a source beside it, whole or not at all."""
+    """Executes a source and writes the notebook next to it, atomically."""
     notebook, started = read(source), time.perf_counter()
     execute(notebook)
     with atomic_replace(source.with_suffix(".ipynb")) as temporary:
@@ -76,11 +77,11 @@ def build(source):
 def main():
     parser = argparse.ArgumentParser(prog="build.py", description="Builds the notebooks.")
     names = [source.stem for source in sources()]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(names)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"from {', '.join(names)}")
     wanted = [Path(name).stem for name in parser.parse_args().names] or names
     if unknown := sorted(set(wanted) - set(names)):
-        parser.error(f"there is no such notebook: {', '.join(unknown)}")
-    # The outputs are to be read: no messages of libraries among them.
+        parser.error(f"unknown notebooks: {', '.join(unknown)}")
+    # Keep log messages of the libraries out of the outputs.
     os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", PYDEVD_DISABLE_FILE_VALIDATION="1")
     for name in wanted:
         try:

@@ -1,4 +1,4 @@
-"""Writes the attention weights of a translator or a BERT as an HTML page."""
+"""Writes an HTML page that shows the attention weights of a translator or a BERT."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Averages the weights of the last epochs of a run (trained with --keep-weights)."""
+"""Averages the weights of the last epochs of a run trained with --keep-weights."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Serves a page on this machine that translates sentences and shows the attention weights."""
+"""Serves a local web page that translates sentences and shows the attention weights."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Prints BLEU and chrF of a run on its test part."""
+"""Translates the test set of a run and prints BLEU and chrF."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Exports a trained run for TensorFlow Serving or for CTranslate2."""
+"""Exports a trained run as a TensorFlow SavedModel or a CTranslate2 model."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Trains a forecaster of a series: a column of a CSV file, or 1200 Fibonacci numbers."""
+"""Trains a forecaster on a time series: a column of a CSV file or the Fibonacci numbers."""
 
 from keras_transformer.cli import run_command
 

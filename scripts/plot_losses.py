@@ -1,4 +1,4 @@
-"""Draws the loss curves of one or several runs to a file."""
+"""Plots the loss curves of one or more runs."""
 
 from keras_transformer.cli import run_command
 

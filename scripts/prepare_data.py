@@ -1,4 +1,4 @@
-"""Cleans a file of sentence pairs: case, punctuation, accents."""
+"""Cleans sentence pairs: lowercases, and removes punctuation and accents."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Trains an English-German translator; without arguments on the project's own corpus."""
+"""Trains a translator on sentence pairs (default: the bundled English-German corpus)."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Pre-trains a small BERT on a text file; without arguments on the project's English sentences."""
+"""Pre-trains a small BERT on a text file (default: the English side of the bundled corpus)."""
 
 from keras_transformer.cli import run_command
 

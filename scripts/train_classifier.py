@@ -1,4 +1,4 @@
-"""Trains a text classifier; without a file it learns to tell questions from statements."""
+"""Trains a text classifier (default: questions and statements of the bundled corpus)."""
 
 from keras_transformer.cli import run_command
 

@@ -1,4 +1,4 @@
-"""Trains an LSTM and a Transformer to predict the next word of a text, and compares them."""
+"""Trains an LSTM and a Transformer language model and compares their perplexities."""
 
 from keras_transformer.cli import run_command
 

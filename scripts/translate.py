@@ -1,4 +1,4 @@
-"""Translates sentences with a trained run: arguments, lines of a file or standard input."""
+"""Translates sentences from arguments, a file or standard input with a trained run."""
 
 from keras_transformer.cli import run_command
 

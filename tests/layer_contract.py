@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_transformer.settings import NAMES, BlockSettings
+from keras_transformer.settings import SETTING_NAMES, BlockSettings
 from keras_transformer.testing import as_model, check_dtypes, check_gradients, check_save_and_load
 
 BAD_SIZES = (0, -1, 2.0, True, None)
@@ -129,8 +129,8 @@ class _Called(NamedTuple):
 
 def gathered(arguments):
     """Keyword arguments, with those of `BlockSettings` gathered in `settings`."""
-    settings = {name: x for name, x in arguments.items() if name in NAMES}
-    others = {name: x for name, x in arguments.items() if name not in NAMES}
+    settings = {name: x for name, x in arguments.items() if name in SETTING_NAMES}
+    others = {name: x for name, x in arguments.items() if name not in SETTING_NAMES}
     return {**others, "settings": BlockSettings(**settings)}
 
 

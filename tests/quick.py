@@ -1,10 +1,10 @@
-"""Which cases of a property `make test` runs, and which only `make test-all`."""
+"""Marks the test cases that `make test` skips and `make test-all` runs."""
 
 import pytest
 
 
 def some_of(cases, quick):
-    """Returns pytest parameters; those that are not among the quick ones are `exhaustive`.
+    """Returns the cases as pytest parameters, with all but the quick ones marked `exhaustive`.
 
     Args:
         cases: names, or a dictionary of values by name.

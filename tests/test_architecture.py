@@ -163,7 +163,7 @@ except ImportError as error:
 """
     environment = {**os.environ, "KERAS_BACKEND": "tensorflow"}
     output = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
-    assert "set KERAS_BACKEND to one that is, or pip install 'keras3-transformer[tens" in output
+    assert "installed backend, or run: pip install 'keras3-transformer[tens" in output
 
 
 def test_keras_knows_the_classes_of_saved_files():

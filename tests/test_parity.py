@@ -1,4 +1,4 @@
-"""The numbers of PyTorch's transformer, with its weights copied."""
+"""Parity with PyTorch's transformer, using copies of its weights."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_decoder_layer(norm_first, activation):
 
 
 def test_model(norm_first, activation):
-    """The whole of it, from ids to logits, with masks that PyTorch is given by hand."""
+    """Compares the whole model, from ids to logits; PyTorch gets its masks explicitly."""
     source = np.array([[4, 5, 6, 7, 8, 9], [10, 9, 4, 3, 0, 0]])
     target = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]])
     ours = TransformerModel(11, 13, settings=settings(norm_first, activation))
@@ -51,8 +51,8 @@ def test_model(norm_first, activation):
     ours((source, target))
     copy_transformer(theirs, ours)
     y = theirs(
-        tensor(embedded(ours.source_embedding, source)),
-        tensor(embedded(ours.target_embedding, target)),
+        tensor(embed(ours.source_embedding, source)),
+        tensor(embed(ours.target_embedding, target)),
         tgt_mask=tensor(~np.tri(5, dtype=bool)),
         src_key_padding_mask=tensor(source == 0),
         tgt_key_padding_mask=tensor(target == 0),
@@ -68,7 +68,10 @@ def settings(norm_first, activation):
 
 
 def torch_layer(layer_class, norm_first, activation):
-    """A layer in training mode, whose code is the plain one, with random weights and no dropout."""
+    """Creates a layer with random weights and no dropout.
+
+    It stays in training mode, which avoids PyTorch's fused inference code.
+    """
     torch.manual_seed(0)
     layer = layer_class(
         D, HEADS, D_FF, dropout=0.0, activation=activation, batch_first=True, norm_first=norm_first
@@ -77,7 +80,7 @@ def torch_layer(layer_class, norm_first, activation):
 
 
 def torch_transformer(norm_first, activation):
-    """`torch.nn.Transformer`, but for the norms that it adds to post-norm stacks as well."""
+    """Creates a `torch.nn.Transformer` without the final norms that it adds to post-norm stacks."""
     nn = torch.nn
     norms = [nn.LayerNorm(D) if norm_first else None for _ in range(2)]
     layer = torch_layer(nn.TransformerEncoderLayer, norm_first, activation)
@@ -96,8 +99,8 @@ def with_random_weights(module):
     return module
 
 
-def embedded(embedding, ids):
-    """√D times the word plus the sinusoids, in NumPy."""
+def embed(embedding, ids):
+    """Computes √D times the token embedding plus the sinusoids, in NumPy."""
     angles = np.arange(ids.shape[1])[:, None] / 10000 ** (np.arange(0, D, 2) / D)
     positions = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(-1, D)
     words = numpy(embedding.words.embeddings)[ids]
@@ -148,7 +151,7 @@ def copy_norm(theirs, ours):
 
 
 def per_head(mask):
-    """PyTorch's mask: (B·N, T, S), True = may not attend."""
+    """Returns the mask in PyTorch's format: (B·N, T, S), True = may not attend."""
     return tensor(~np.repeat(mask, HEADS, axis=0))
 
 

@@ -1,4 +1,4 @@
-"""The numbers of the models of Hugging Face `transformers`, with their weights."""
+"""Parity with the models of Hugging Face `transformers`, using their weights."""
 
 import numpy as np
 import pytest
@@ -38,11 +38,11 @@ DISTILBERT = {
 }
 IDS = np.array([[2, 5, 6, 3, 7, 8, 3, 0], [2, 9, 3, 10, 3, 0, 0, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 0, 0, 0]], "int32")
-WORDS = IDS != 0
+IS_TOKEN = IDS != 0
 
 
-def published(name, folder, **changes):
-    """A tiny model of `transformers` with random weights, and its folder."""
+def publish(name, folder, **changes):
+    """Saves a tiny `transformers` model with random weights and returns it."""
     distilled = name.startswith("DistilBert")
     configs = transformers.DistilBertConfig if distilled else transformers.BertConfig
     config = configs(**{**(DISTILBERT if distilled else BERT), **changes})
@@ -55,7 +55,7 @@ def published(name, folder, **changes):
     return model
 
 
-def read(model, ids=IDS, segments=SEGMENTS):
+def apply(model, ids=IDS, segments=SEGMENTS):
     inputs = {"input_ids": tensor(ids), "attention_mask": tensor(ids != 0)}
     if "DistilBert" not in type(model).__name__:
         inputs["token_type_ids"] = tensor(segments)
@@ -71,60 +71,62 @@ def assert_same(ours, theirs):
     np.testing.assert_allclose(numpy(ours), theirs.numpy(), atol=1e-4, rtol=1e-4)
 
 
-def assert_same_words(ours, theirs):
-    """Whatever stands at padding."""
-    np.testing.assert_allclose(numpy(ours)[WORDS], theirs.numpy()[WORDS], atol=1e-4, rtol=1e-4)
+def assert_same_at_tokens(ours, theirs):
+    """Compares all positions that are not padding."""
+    np.testing.assert_allclose(
+        numpy(ours)[IS_TOKEN], theirs.numpy()[IS_TOKEN], atol=1e-4, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("changes", ({}, {"hidden_act": "relu", "layer_norm_eps": 0.1}))
 def test_bert(tmp_path, changes):
-    theirs = read(published("BertModel", tmp_path, **changes))
+    theirs = apply(publish("BertModel", tmp_path, **changes))
     ours = Bert.from_pretrained(tmp_path)
     hidden = ours((IDS, SEGMENTS))
-    assert_same_words(hidden, theirs.last_hidden_state)
+    assert_same_at_tokens(hidden, theirs.last_hidden_state)
     assert_same(ours.pool(hidden), theirs.pooler_output)
 
 
 def test_bert_without_a_pooler(tmp_path):
-    """As models of other tasks are published."""
-    model = published("BertForMaskedLM", tmp_path)
+    """Published models of other tasks have no pooler."""
+    model = publish("BertForMaskedLM", tmp_path)
     ours = Bert.from_pretrained(tmp_path)
     assert ours.pooler is None
-    assert_same_words(ours((IDS, SEGMENTS)), read(model.bert).last_hidden_state)
+    assert_same_at_tokens(ours((IDS, SEGMENTS)), apply(model.bert).last_hidden_state)
 
 
-def test_both_heads_of_pretraining(tmp_path):
-    theirs = read(published("BertForPreTraining", tmp_path))
+def test_pretraining_heads(tmp_path):
+    theirs = apply(publish("BertForPreTraining", tmp_path))
     ours = PretrainingBert.from_pretrained(tmp_path)
-    everywhere = np.tile(np.arange(8, dtype="int32"), (2, 1))
-    found = ours((IDS, SEGMENTS, everywhere))
-    assert_same_words(found["words"], theirs.prediction_logits)
+    all_positions = np.tile(np.arange(8, dtype="int32"), (2, 1))
+    found = ours((IDS, SEGMENTS, all_positions))
+    assert_same_at_tokens(found["words"], theirs.prediction_logits)
     assert_same(found["next"], theirs.seq_relationship_logits)
-    some = np.array([[1, 4], [3, 1]], "int32")
-    words = theirs.prediction_logits.numpy()[np.arange(2)[:, None], some]
-    found = numpy(ours((IDS, SEGMENTS, some))["words"])
-    np.testing.assert_allclose(found, words, atol=1e-4, rtol=1e-4)
+    positions = np.array([[1, 4], [3, 1]], "int32")
+    expected = theirs.prediction_logits.numpy()[np.arange(2)[:, None], positions]
+    found = numpy(ours((IDS, SEGMENTS, positions))["words"])
+    np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_distilbert(tmp_path):
-    theirs = read(published("DistilBertModel", tmp_path))
-    assert_same_words(Bert.from_pretrained(tmp_path)(IDS), theirs.last_hidden_state)
+    theirs = apply(publish("DistilBertModel", tmp_path))
+    assert_same_at_tokens(Bert.from_pretrained(tmp_path)(IDS), theirs.last_hidden_state)
 
 
 @pytest.mark.parametrize("kind", ("Bert", "DistilBert"))
 def test_classification(tmp_path, kind):
-    theirs = read(published(f"{kind}ForSequenceClassification", tmp_path, num_labels=4))
+    theirs = apply(publish(f"{kind}ForSequenceClassification", tmp_path, num_labels=4))
     inputs = IDS if kind == "DistilBert" else (IDS, SEGMENTS)
     assert_same(EncoderClassifier.from_pretrained(tmp_path)(inputs), theirs.logits)
 
 
 @pytest.mark.parametrize("kind", ("Bert", "DistilBert"))
 def test_question_answering(tmp_path, kind):
-    theirs = read(published(f"{kind}ForQuestionAnswering", tmp_path))
+    theirs = apply(publish(f"{kind}ForQuestionAnswering", tmp_path))
     inputs = IDS if kind == "DistilBert" else (IDS, SEGMENTS)
     found = AnsweringBert.from_pretrained(tmp_path)(inputs)
-    assert_same_words(found["start"], theirs.start_logits)
-    assert_same_words(found["end"], theirs.end_logits)
+    assert_same_at_tokens(found["start"], theirs.start_logits)
+    assert_same_at_tokens(found["end"], theirs.end_logits)
 
 
 def test_tokens(tmp_path):
@@ -182,15 +184,15 @@ def copy_vit(folder, ours):
         attention, name = layer.self_attention, f"vit.encoder.layer.{i}"
         for part in ("query", "key", "value"):
             projection = getattr(attention, f"{part}_projection")
-            checkpoint.load(projection, f"{name}.attention.attention.{part}")
-        checkpoint.load(attention.output_projection, f"{name}.attention.output.dense")
-        checkpoint.load(layer.add_norm_1.normalization, f"{name}.layernorm_before")
-        checkpoint.load(layer.feed_forward.inner, f"{name}.intermediate.dense")
-        checkpoint.load(layer.feed_forward.outer, f"{name}.output.dense")
-        checkpoint.load(layer.add_norm_2.normalization, f"{name}.layernorm_after")
-    checkpoint.load(ours.encoder.final_norm, "vit.layernorm")
-    checkpoint.load(ours.classifier, "classifier")
-    checkpoint.finish(ignored=("vit.embeddings.",))
+            checkpoint.load_layer(projection, f"{name}.attention.attention.{part}")
+        checkpoint.load_layer(attention.output_projection, f"{name}.attention.output.dense")
+        checkpoint.load_layer(layer.add_norm_1.normalization, f"{name}.layernorm_before")
+        checkpoint.load_layer(layer.feed_forward.inner, f"{name}.intermediate.dense")
+        checkpoint.load_layer(layer.feed_forward.outer, f"{name}.output.dense")
+        checkpoint.load_layer(layer.add_norm_2.normalization, f"{name}.layernorm_after")
+    checkpoint.load_layer(ours.encoder.final_norm, "vit.layernorm")
+    checkpoint.load_layer(ours.classifier, "classifier")
+    checkpoint.check_complete(ignored=("vit.embeddings.",))
     weights = load_file(folder / "model.safetensors")
     embedding, name = ours.embedding, "vit.embeddings.patch_embeddings.projection"
     embedding.class_token.assign(weights["vit.embeddings.cls_token"][0])

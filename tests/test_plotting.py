@@ -90,7 +90,7 @@ def test_tells_the_runs_apart(tmp_path):
 
 @pytest.mark.parametrize("histories", [{}, {"run": []}, {"first": RUN, "second": []}])
 def test_refuses_to_draw_nothing(tmp_path, histories):
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="nothing to plot"):
         plot_losses(histories, tmp_path / "curves.png")
     assert os.listdir(tmp_path) == []
 
@@ -103,7 +103,7 @@ def test_a_picture_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypat
     path = tmp_path / "curves.png"
     path.write_text("old")
     monkeypatch.setattr(fails, fail)
-    with pytest.raises(OSError, match="unharmed"):
+    with pytest.raises(OSError, match="is unchanged"):
         plot_losses(HISTORIES["one run"], path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == [path.name]
 
@@ -350,13 +350,13 @@ def test_schedules_are_drawn_from_the_first_update_to_the_last():
 @pytest.mark.parametrize(
     ("plot", "message"),
     [
-        (lambda: plot_schedules({}, 3), "nothing to draw"),
+        (lambda: plot_schedules({}, 3), "nothing to plot"),
         (lambda: plot_schedules({"a": WarmupSchedule(8, 9)}, 0), "steps"),
         (lambda: plot_attention_weights(WEIGHTS, WORDS, "ab"), "T and S names"),
         (lambda: plot_attention_weights(WEIGHTS[0], WORDS, WORDS), "layers, heads"),
-        (lambda: plot_alignments({}), "nothing to draw"),
+        (lambda: plot_alignments({}), "nothing to plot"),
         (lambda: plot_masks({}), "at least one mask"),
-        (lambda: plot_masks({"a": np.ones(3, bool)}), r"mask of \(T, S\)"),
+        (lambda: plot_masks({"a": np.ones(3, bool)}), r"mask of shape \(T, S\)"),
         (lambda: plot_positions(np.ones(3)), "matrix"),
     ],
 )

@@ -138,7 +138,7 @@ class TestArguments:
 
     @every_holder
     def test_none_at_all_are_refused(self, make):
-        with pytest.raises(TypeError, match=r"lacks .*or else settings=BlockSettings\(...\)"):
+        with pytest.raises(TypeError, match=r"lacks .*or settings=BlockSettings\(...\)"):
             make()
 
     def test_missing_ones_are_named(self):

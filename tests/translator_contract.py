@@ -1,7 +1,7 @@
-"""Properties that every translator has, called at once or step by step.
+"""Properties of every translation model, for whole sequences and step-by-step decoding.
 
-A translator's tests begin with subclasses of `TranslatorContract` and `LearningContract`, each
-marked with `variants(…)`: keyword arguments of the model by name.
+The tests of a model subclass `TranslatorContract` and `LearningContract` and decorate each subclass
+with `variants(…)`, which takes the model's keyword arguments by name of the variant.
 """
 
 import keras
@@ -28,7 +28,7 @@ VOCABULARIES = {"enc_vocab_size": 11, "dec_vocab_size": 13}
 SOURCE = np.array([[4, 5, 6, 7, 8, 9], [10, 9, 4, 3, 0, 0]], "int32")
 TARGET_INPUT = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]], "int32")
 TARGET = np.array([[5, 7, 9, 11, 3], [12, 4, 3, 0, 0]], "int32")
-# Padding at the end and inside.
+# Sequences with padding at the end and between tokens.
 GAPS = (
     np.array([[10, 0, 4, 3, 0, 0], [4, 5, 6, 7, 8, 9]], "int32"),
     np.array([[2, 12, 0, 4, 0], [2, 5, 5, 9, 11]], "int32"),
@@ -36,25 +36,25 @@ GAPS = (
 
 
 def variants(arguments, quick):
-    """Parametrizes a contract with `some_of` the arguments, a dictionary by name."""
+    """Parametrizes a contract with keyword arguments of the model, a dictionary by name."""
     return pytest.mark.parametrize("variant", some_of(arguments, quick), scope="class")
 
 
-class _Translators:
-    """Makes the translators of a contract.
+class _ContractBase:
+    """Creates the models under test.
 
     Attributes:
-        model_class: of the translator.
-        sizes: its arguments, where a test does not say otherwise; `VOCABULARIES` among them.
-        larger: those that tell how large it is, of a model that can learn.
-        still: ends of the paths of the trainable weights whose gradient is zero by nature.
+        model_class: class of the model.
+        sizes: default arguments of the model, including `VOCABULARIES`.
+        larger: sizes of a model that is large enough to learn.
+        zero_gradient: suffixes of the paths of trainable weights whose gradient is always zero.
     """
 
-    still = ()
+    zero_gradient = ()
 
     @classmethod
     def arguments(cls, **kwargs):
-        """Those of the model with other sizes or options."""
+        """Returns the model's arguments, with other sizes or options."""
         return {**cls.sizes, **kwargs}
 
     @classmethod
@@ -65,7 +65,7 @@ class _Translators:
 
     @classmethod
     def with_random_weights(cls, **kwargs):
-        """A model that is as far from its initial state as a trained one."""
+        """Creates a model whose weights are as large as those of a trained one."""
         model = cls.make(**kwargs)
         model.set_weights([weights / 2 for weights in random_weights(model)])
         return model
@@ -73,14 +73,14 @@ class _Translators:
     @pytest.fixture(scope="class")
     @classmethod
     def model(cls, variant):
-        """A model with random weights for all tests that do not change it."""
+        """A model with random weights, shared by the tests that do not change it."""
         return cls.with_random_weights(**variant)
 
 
-class TranslatorContract(_Translators):
+class TranslatorContract(_ContractBase):
     """Properties of every variant of a translator."""
 
-    def test_call_gives_a_logit_for_each_target_word_at_each_position(self, variant, model):
+    def test_logits_cover_the_target_vocabulary_at_each_position(self, variant, model):
         logits = model((SOURCE, TARGET_INPUT))
         assert logits.shape == (2, 5, 13)
         assert dtype_of(logits) == "float32"
@@ -90,7 +90,7 @@ class TranslatorContract(_Translators):
         decoded = model.decode(TARGET_INPUT, encoder_output, SOURCE)
         np.testing.assert_allclose(numpy(decoded), numpy(logits), atol=1e-5)
 
-    def test_built_is_as_good_as_called(self, variant, model):
+    def test_build_and_call_create_the_same_weights(self, variant, model):
         called = self.model_class(**self.arguments(**variant))
         called((SOURCE, TARGET_INPUT))
         shapes = [[(w.path, tuple(w.shape)) for w in x.weights] for x in (model, called)]
@@ -99,83 +99,84 @@ class TranslatorContract(_Translators):
         called.set_weights(model.get_weights())
         np.testing.assert_allclose(logits_of(called), logits_of(model), atol=1e-6)
 
-    def test_made_again_from_its_config(self, variant):
+    def test_recreated_from_its_config(self, variant):
         model = self.make(**variant, name="another", dtype="mixed_bfloat16")
-        again = self.model_class.from_config(model.get_config())
-        assert again.get_config() == model.get_config()
-        assert (again.name, again.dtype_policy.name) == ("another", "mixed_bfloat16")
-        again.build(((None, None), (None, None)))
-        again.set_weights(model.get_weights())
-        np.testing.assert_allclose(logits_of(again), logits_of(model), atol=1e-6)
+        recreated = self.model_class.from_config(model.get_config())
+        assert recreated.get_config() == model.get_config()
+        assert (recreated.name, recreated.dtype_policy.name) == ("another", "mixed_bfloat16")
+        recreated.build(((None, None), (None, None)))
+        recreated.set_weights(model.get_weights())
+        np.testing.assert_allclose(logits_of(recreated), logits_of(model), atol=1e-6)
 
-    def test_saved_here_and_loaded_elsewhere(self, variant, model, tmp_path, other_process):
+    def test_saved_and_loaded_in_another_process(self, variant, model, tmp_path, other_process):
         check_saved(model, [SOURCE, TARGET_INPUT], tmp_path, other_process)
 
-    def test_step_after_step_gives_the_logits_of_call(self, variant, model):
-        np.testing.assert_allclose(steps_of(model, *GAPS), logits_of(model, *GAPS), atol=1e-5)
+    def test_step_by_step_logits_match_call(self, variant, model):
+        np.testing.assert_allclose(step_logits(model, *GAPS), logits_of(model, *GAPS), atol=1e-5)
 
     def test_one_step_changes_every_weight(self, variant):
         model = self.make(**variant)
-        # Far enough from zero, and not so far that any attention looks at one word only.
-        near = zip(model.get_weights(), random_weights(model), strict=True)
-        before = [weights + random / 5 for weights, random in near]
+        # Large enough for measurable gradients, small enough that no attention saturates on one
+        # token.
+        initial = zip(model.get_weights(), random_weights(model), strict=True)
+        before = [weights + random / 5 for weights, random in initial]
         model.set_weights(before)
         model.compile(keras.optimizers.SGD(1.0), MaskedCrossEntropy(), run_eagerly=EAGERLY)
         model.train_on_batch((SOURCE, TARGET_INPUT), TARGET)
         for weight, old in zip(model.weights, before, strict=True):
             change = np.abs(numpy(weight) - old).max()
-            learns = weight.trainable and not weight.path.endswith(self.still)
+            learns = weight.trainable and not weight.path.endswith(self.zero_gradient)
             assert (change > 3e-7) == learns, f"{weight.path} changed by {change}"
 
-    def test_an_untrained_model_costs_about_ln_v_per_word(self, variant):
-        """Logits of variance σ² cost ln V + σ²/2: σ² is nearly nothing, or 1 if tied."""
+    def test_initial_loss_is_about_ln_v_per_token(self, variant):
+        """Logits of variance σ² cost ln V + σ²/2, with σ² about 0, or 1 for a tied output."""
         sizes = {"enc_vocab_size": 2000, "dec_vocab_size": 2000, **self.larger}
         model = self.make(**{**variant, **sizes})
         source, target_input, target = np.random.default_rng(0).integers(4, 2000, (3, 64, 6))
-        loss, words = masked_cross_entropy(target, model((source, target_input)))
+        total, count = masked_cross_entropy(target, model((source, target_input)))
         expected = np.log(2000) + (0.5 if variant.get("tie_output") else 0)
-        assert float(loss / words) == pytest.approx(expected, abs=0.15)
+        assert float(total / count) == pytest.approx(expected, abs=0.15)
 
 
-class LearningContract(_Translators):
-    """Properties that do not depend on the variant: one will do."""
+class LearningContract(_ContractBase):
+    """Properties that do not depend on the variant, so testing one is enough."""
 
-    def test_a_graph_of_any_length_computes_the_same(self, variant, model):
+    def test_graph_mode_matches_eager_mode_at_any_length(self, variant, model):
         for t in (3, 5):
             y = model.predict((SOURCE, TARGET_INPUT[:, :t]), verbose=0)
             np.testing.assert_allclose(y, logits_of(model)[:, :t], atol=1e-4)
 
-    def test_the_future_cannot_change_the_past(self, variant, model):
+    def test_future_tokens_do_not_change_earlier_logits(self, variant, model):
         target_input = np.tile(TARGET_INPUT[:1], (2, 1))
         check_no_future_leak(lambda x: model((SOURCE, x)), target_input)
 
-    def test_padding_changes_no_logits_loss_and_metric(self, variant, model):
-        logits, words = logits_of(model), TARGET != 0
+    def test_padding_does_not_change_logits_loss_or_metric(self, variant, model):
+        logits, is_token = logits_of(model), TARGET != 0
         for source, target in ((3, 0), (0, 4), (3, 4)):
             pads = [((0, 0), (0, source)), ((0, 0), (0, target))]
             longer = logits_of(model, np.pad(SOURCE, pads[0]), np.pad(TARGET_INPUT, pads[1]))
-            np.testing.assert_allclose(longer[:, :5][words], logits[words], atol=1e-4)
+            np.testing.assert_allclose(longer[:, :5][is_token], logits[is_token], atol=1e-4)
             for totals in (masked_cross_entropy, masked_accuracy):
                 expected = [float(x) for x in totals(TARGET, logits)]
                 found = [float(x) for x in totals(np.pad(TARGET, pads[1]), longer)]
                 assert found == pytest.approx(expected, rel=1e-5)
 
-    def test_a_sentence_alone_has_the_logits_that_it_has_in_a_batch(self, variant, model):
+    def test_logits_do_not_depend_on_the_rest_of_the_batch(self, variant, model):
         alone = logits_of(model, SOURCE[1:, :4], TARGET_INPUT[1:, :3])
         np.testing.assert_allclose(alone[0], logits_of(model)[1, :3], atol=1e-4)
 
-    def test_the_cache_keeps_its_shapes_and_has_a_row_for_each_sentence(self, variant, model):
+    def test_the_cache_keeps_its_shapes_and_has_one_row_per_copy(self, variant, model):
         cache, memory = model.start(SOURCE, 7, copies=2)
-        given = [numpy(x) for x in keras.tree.flatten((cache, memory))]
+        before = [numpy(x) for x in keras.tree.flatten((cache, memory))]
         _, new = model.step(np.repeat(TARGET_INPUT[:, 0], 2), 0, cache, memory)
         keras.tree.assert_same_structure(new, cache)
         for x, old in zip(keras.tree.flatten(new), keras.tree.flatten(cache), strict=True):
             assert (tuple(x.shape), dtype_of(x)) == (tuple(old.shape), dtype_of(old))
-        for x, old in zip(keras.tree.flatten((cache, memory)), given, strict=True):
+        for x, old in zip(keras.tree.flatten((cache, memory)), before, strict=True):
             np.testing.assert_array_equal(numpy(x), old)
         assert {x.shape[0] for x in keras.tree.flatten(cache)} == {4}
 
-    def test_every_logit_depends_on_every_source_word(self, variant, model):
+    def test_every_logit_depends_on_every_source_token(self, variant, model):
         source = np.tile(SOURCE[:1], (2, 1))
         y = logits_of(model, source)
         for s in range(6):
@@ -184,29 +185,27 @@ class LearningContract(_Translators):
             change = np.abs(logits_of(model, changed) - y).max(axis=-1)
             assert (change[TARGET_INPUT != 0] > 1e-5).all()
 
-    def test_weights_alone_make_another_model_the_same(self, variant, model, tmp_path):
+    def test_saved_weights_reproduce_the_model(self, variant, model, tmp_path):
         other = self.make(**variant)
         assert np.abs(logits_of(other) - logits_of(model)).max() > 0.1
         model.save_weights(tmp_path / "a.weights.h5")
         other.load_weights(tmp_path / "a.weights.h5")
         np.testing.assert_allclose(logits_of(other), logits_of(model), atol=1e-6)
 
-    def test_forty_steps_of_copies_with_room_to_spare(self, variant, model):
-        """Each sentence is continued in three ways, which are rows next to each other."""
+    def test_forty_steps_with_copies_and_a_longer_cache(self, variant, model):
+        """Each sentence has three adjacent rows, with a continuation of its own in each."""
         targets = np.random.default_rng(0).integers(3, 13, (6, 40)).astype("int32")
         targets[1, [7, 20, 38, 39]] = 0
-        found = steps_of(model, SOURCE, targets, more_room=4, copies=3)
+        found = step_logits(model, SOURCE, targets, extra_length=4, copies=3)
         for i in range(3):
             expected = logits_of(model, SOURCE, targets[i::3])
             np.testing.assert_allclose(found[i::3], expected, atol=1e-5)
 
     @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
-    def test_half_precision_is_close_and_finite_also_of_sentences_of_only_padding(
-        self, variant, policy
-    ):
+    def test_half_precision_is_close_and_finite_even_for_all_padding(self, variant, policy):
         model, half = self.make(**variant), self.make(**variant, dtype=policy)
         half.set_weights(model.get_weights())
-        steps = compiled_steps(half)
+        steps = compile_steps(half)
         np.testing.assert_allclose(logits_of(half), logits_of(model), atol=0.1)
         np.testing.assert_allclose(steps(*GAPS), logits_of(model, *GAPS), atol=0.1)
         source, target_input, target = SOURCE.copy(), TARGET_INPUT.copy(), TARGET.copy()
@@ -220,63 +219,63 @@ class LearningContract(_Translators):
         assert all(np.isfinite(numpy(w)).all() for w in half.weights)
         assert {w.dtype for w in half.weights} == {"float32"}
 
-    def test_drops_out_in_training_only(self, variant):
+    def test_dropout_is_active_only_in_training(self, variant):
         check_dropout(self.make(**{**variant, "rate": 0.5}), (SOURCE, TARGET_INPUT))
 
     @pytest.mark.slow
     def test_learns_to_copy(self, variant):
-        """Sentences whose translation is themselves: no word follows from those before it."""
+        """The target is the random source, so its earlier tokens do not predict the next one."""
         source = np.random.default_rng(0).integers(4, 12, (2560, 5)).astype("int32")
         target_input = np.concatenate([np.full((2560, 1), 2, "int32"), source[:, :-1]], axis=1)
         sizes = {"enc_vocab_size": 12, "dec_vocab_size": 12, **self.larger}
         model = self.make(**{**variant, **sizes})
         model.compile(keras.optimizers.Adam(0.01), MaskedCrossEntropy(), metrics=[MaskedAccuracy()])
-        seen, unseen = slice(200, None), slice(200)
-        inputs = source[seen], target_input[seen]
-        history = model.fit(inputs, source[seen], batch_size=64, epochs=4, verbose=0).history
+        train, test = slice(200, None), slice(200)
+        inputs = source[train], target_input[train]
+        history = model.fit(inputs, source[train], batch_size=64, epochs=4, verbose=0).history
         assert history["loss"][-1] < history["loss"][0] / 2
-        found = logits_of(model, source[unseen], target_input[unseen]).argmax(axis=-1)
-        assert (found == source[unseen]).mean() > 0.9
+        found = logits_of(model, source[test], target_input[test]).argmax(axis=-1)
+        assert (found == source[test]).mean() > 0.9
 
 
 def logits_of(model, source=SOURCE, target_input=TARGET_INPUT):
     return numpy(model((source, target_input)))
 
 
-class StepAfterStep(keras.Model):
-    """The logits of step after step, in one graph."""
+class StepByStep(keras.Model):
+    """Computes the logits step by step, in one graph."""
 
-    def __init__(self, model, more_room, copies):
+    def __init__(self, model, extra_length, copies):
         super().__init__()
         self.model = model
-        self.more_room = more_room
+        self.extra_length = extra_length
         self.copies = copies
         self.built = True
 
     def call(self, request):
         target = request["target_input"]
         rows, length = ops.shape(target)
-        cache, memory = self.model.start(request["source"], length + self.more_room, self.copies)
+        cache, memory = self.model.start(request["source"], length + self.extra_length, self.copies)
 
-        def go_on(position, cache, logits):
-            here = ops.take(target, position, axis=1)
-            step, cache = self.model.step(here, position, cache, memory)
+        def decode_step(position, cache, logits):
+            token = ops.take(target, position, axis=1)
+            step, cache = self.model.step(token, position, cache, memory)
             step = ops.cast(ops.expand_dims(step, 1), "float32")
             return position + 1, cache, ops.slice_update(logits, (0, position, 0), step)
 
         logits = ops.zeros((rows, length, self.model.dec_vocab_size))
         first = (ops.convert_to_tensor(0, dtype="int32"), cache, logits)
-        return ops.while_loop(lambda position, *_: position < length, go_on, first)[-1]
+        return ops.while_loop(lambda position, *_: position < length, decode_step, first)[-1]
 
 
-def compiled_steps(model, more_room=0, copies=1):
-    """Function from source and target input to the logits of step after step, (B, T, V)."""
+def compile_steps(model, extra_length=0, copies=1):
+    """Returns a function that maps source and target input to step-by-step logits, (B, T, V)."""
     jit_compile = keras.config.backend() == "jax"
-    steps = StepAfterStep(model, more_room, copies)
+    steps = StepByStep(model, extra_length, copies)
     infer = backend_module().compile_inference(steps, jit_compile=jit_compile)
     return lambda source, target_input: infer({"source": source, "target_input": target_input})
 
 
-def steps_of(model, source=SOURCE, target_input=TARGET_INPUT, more_room=0, copies=1):
-    """The logits of step after step, (B, T, V), float32."""
-    return compiled_steps(model, more_room, copies)(source, target_input)
+def step_logits(model, source=SOURCE, target_input=TARGET_INPUT, extra_length=0, copies=1):
+    """Returns the logits computed step by step, (B, T, V), float32."""
+    return compile_steps(model, extra_length, copies)(source, target_input)

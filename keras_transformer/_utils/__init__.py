@@ -1,1 +1,1 @@
-"""Shared helpers: argument checks, safe file writing, special tokens."""
+"""Shared helpers: argument checks, deprecations, safe file access and special tokens."""

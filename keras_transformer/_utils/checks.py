@@ -1,4 +1,4 @@
-"""Checks of arguments: each raises a ValueError that names the first bad one.
+"""Argument checks, which raise a ValueError that names the first invalid argument.
 
 Example:
     >>> check_sizes(batch_size=64, **given(n_sentences=None))
@@ -6,7 +6,7 @@ Example:
 
 
 def given(**arguments):
-    """The arguments that are not None, for those that may be left out."""
+    """Returns the arguments that are not None, to skip the checks of optional ones."""
     return {name: value for name, value in arguments.items() if value is not None}
 
 
@@ -15,32 +15,33 @@ def _is_number(value, kinds):
 
 
 def check_sizes(**sizes):
-    """Raises a ValueError that names the first size that is not a positive integer."""
+    """Raises a ValueError if a size is not a positive integer."""
     for name, size in sizes.items():
         if not _is_number(size, int) or size < 1:
             raise ValueError(f"`{name}` must be a positive int. Received: {name}={size!r}")
 
 
-def check_integers(least, greatest, **numbers):
-    """Raises a ValueError that names the first number that is no integer from least to greatest."""
+def check_integers(minimum, maximum, **numbers):
+    """Raises a ValueError if a number is not an integer from `minimum` to `maximum`."""
     for name, number in numbers.items():
-        if not _is_number(number, int) or not least <= number <= greatest:
+        if not _is_number(number, int) or not minimum <= number <= maximum:
             raise ValueError(
-                f"`{name}` must be an int from {least} to {greatest}. Received: {name}={number!r}"
+                f"`{name}` must be an int from {minimum} to {maximum}. Received: {name}={number!r}"
             )
 
 
-def check_numbers(least, greatest, **numbers):
-    """Raises a ValueError that names the first number that is not from least to greatest."""
+def check_numbers(minimum, maximum, **numbers):
+    """Raises a ValueError if a number is not between `minimum` and `maximum`, inclusive."""
     for name, number in numbers.items():
-        if not _is_number(number, (int, float)) or not least <= number <= greatest:
+        if not _is_number(number, (int, float)) or not minimum <= number <= maximum:
             raise ValueError(
-                f"`{name}` must be a number from {least} to {greatest}. Received: {name}={number!r}"
+                f"`{name}` must be a number from {minimum} to {maximum}. "
+                f"Received: {name}={number!r}"
             )
 
 
 def check_rate(**rates):
-    """Raises a ValueError that names the first rate that is not in [0, 1)."""
+    """Raises a ValueError if a rate is not in [0, 1)."""
     for name, rate in rates.items():
         if not _is_number(rate, (int, float)) or not 0 <= rate < 1:
             raise ValueError(
@@ -49,41 +50,46 @@ def check_rate(**rates):
 
 
 def check_positive(**numbers):
-    """Raises a ValueError that names the first number that is not positive."""
+    """Raises a ValueError if a number is not positive."""
     for name, number in numbers.items():
         if not _is_number(number, (int, float)) or not number > 0:
             raise ValueError(f"`{name}` must be positive. Received: {name}={number!r}")
 
 
 def check_even(**sizes):
-    """Raises a ValueError that names the first size that is odd."""
+    """Raises a ValueError if a size is odd."""
     for name, size in sizes.items():
         if size % 2:
             raise ValueError(
-                f"`{name}` must be even: the positions' sines and cosines come in pairs. "
+                f"`{name}` must be even, because position encodings pair each sine with a cosine. "
                 f"Received: {name}={size!r}"
             )
 
 
 def check_length(length, **limit):
-    """Raises a ValueError if a sequence is longer than the one limit; None for unknown or none."""
-    [(name, most)] = limit.items()
-    if None not in (length, most) and length > most:
+    """Raises a ValueError if a sequence is longer than a limit.
+
+    Args:
+        length: length of the sequence, or None if unknown.
+        **limit: a single argument, the name and the value of the limit; None for no limit.
+    """
+    [(name, maximum)] = limit.items()
+    if None not in (length, maximum) and length > maximum:
         raise ValueError(
             f"The sequence is longer than `{name}`: shorten it or raise `{name}`. "
-            f"Received: a length of {length}, {name}={most}"
+            f"Received: a length of {length}, {name}={maximum}"
         )
 
 
 def check_choice(choices, **arguments):
-    """Raises a ValueError that names the first argument that is none of the choices."""
+    """Raises a ValueError if an argument is not one of the choices."""
     for name, value in arguments.items():
         if value not in choices:
             raise ValueError(f"`{name}` must be one of {choices}. Received: {name}={value!r}")
 
 
 def check_vectors(shape, d_model):
-    """Raises a ValueError if vectors of this shape, (..., D), are not of the size `d_model`."""
+    """Raises a ValueError if the last dimension of a shape, (..., D), is not `d_model`."""
     if shape[-1] != d_model:
         raise ValueError(
             f"The vectors must have the size `d_model`={d_model}. Received: {shape[-1]}"

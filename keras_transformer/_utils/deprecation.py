@@ -1,15 +1,15 @@
-"""Names of an earlier version, which work for one more version with a warning."""
+"""Deprecated names, which keep working for one version and issue a FutureWarning."""
 
 import functools
 import warnings
 
 
 def warn_deprecated(message, stacklevel=2):
-    """Issues the warning of all deprecations, a FutureWarning.
+    """Issues a FutureWarning about a deprecation.
 
     Args:
-        message: says what to write instead.
-        stacklevel: as of `warnings.warn`, counted from the caller.
+        message: text of the warning; it names the replacement.
+        stacklevel: see `warnings.warn`; 1 is the caller of this function.
     """
     warnings.warn(message, FutureWarning, stacklevel=stacklevel + 1)
 
@@ -27,7 +27,7 @@ def renamed_method(old, new):
 
 
 def renamed_argument(old, new):
-    """Returns a decorator that accepts the argument `new` by its old name, with a warning."""
+    """Returns a decorator that passes the deprecated argument `old` on as `new`, with a warning."""
 
     def decorate(function):
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""Writing that never harms what was written before."""
+"""Safe file writing: a failure never damages existing files."""
 
 import contextlib
 import math
@@ -7,66 +7,67 @@ import shutil
 from pathlib import Path
 
 _CHUNK = 1 << 20  # bytes
-_HEADER = 1 << 13  # bytes: more than HDF5 writes about a variable, or about a file
+_HEADER = 1 << 13  # bytes: an upper bound of the metadata of an HDF5 file and of each variable
 
 
 @contextlib.contextmanager
 def atomic_replace(path):
-    """Writes a file or a folder beside its place and moves it there when it is whole.
+    """Replaces a file or folder atomically: writes to a temporary path, then renames it.
 
     Args:
-        path: where the result shall be. What is there is replaced.
+        path: path of the result. An existing file or folder there is replaced.
 
     Yields:
-        The `Path` to write to. It has the suffixes of `path`.
+        The temporary `Path` to write to. It has the same suffixes as `path`.
 
     Raises:
-        OSError: if writing fails, a full disk included; `path` is then as it was before.
+        OSError: if writing fails, for example because the disk is full; `path` is then unchanged.
 
     Example:
         >>> with atomic_replace("notes.txt") as temporary:
-        ...     temporary.write_text("whole or not at all")
+        ...     temporary.write_text("all or nothing")
     """
     path = Path(path)
     temporary = path.with_name(f"partial-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove(temporary)  # what a killed process left
+        _remove(temporary)  # an interrupted process may have left one
         yield temporary
         _flush(temporary)
         _move(temporary, path)
     except OSError as error:
         raise OSError(
-            f"{path} could not be written: {error}. What was saved before is unharmed."
+            f"{path} could not be written: {error}. Existing data is unchanged."
         ) from error
     finally:
         _remove(temporary)
 
 
-def check_overwriting(folder, mark, overwrite):
-    """Raises a FileExistsError if a folder is there that must not be replaced.
+def check_overwriting(folder, marker, overwrite):
+    """Raises a FileExistsError if an export would replace a folder that it must not replace.
 
     Args:
-        folder: path of the folder.
-        mark: name of the file by which a folder is known that may be replaced.
-        overwrite: whether such a folder may be.
+        folder: path of the folder to export to.
+        marker: name of a file that identifies an earlier export.
+        overwrite: whether an earlier export may be replaced.
     """
     folder = Path(folder)
-    if folder.exists() and not (overwrite and (folder / mark).is_file()):
+    if folder.exists() and not (overwrite and (folder / marker).is_file()):
         raise FileExistsError(
-            "Something is there already. Give another folder, or allow to overwrite an earlier "
-            f"export (a folder with a {mark}). Received: {folder}"
+            "The folder already exists. Choose a different one, or set `overwrite` to replace an "
+            f"earlier export, that is, a folder that contains {marker}. Received: {folder}"
         )
 
 
 def reserve(path, variables):
-    """Raises an OSError now if the disk has no room for an HDF5 file of variables.
+    """Raises an OSError if the disk has no space for an HDF5 file of variables.
 
-    HDF5 itself would crash the process in mid-file.
+    Call this before HDF5 writes the file: HDF5 crashes the process when the disk fills up. The file
+    is created with its full size.
 
     Args:
-        path: where the file will be.
-        variables: list of Keras variables.
+        path: path of the HDF5 file.
+        variables: list of the Keras variables to write.
     """
     numbers = sum(math.prod(x.shape) * (8 if "64" in x.dtype else 4) for x in variables)
     size = numbers + (len(variables) + 1) * _HEADER
@@ -77,7 +78,7 @@ def reserve(path, variables):
 
 
 def _flush(path):
-    """Waits until the disk has it all: a full one may say so only now."""
+    """Flushes a file or folder to the disk, because a full disk may raise its error only then."""
     for file in path.rglob("*") if path.is_dir() else [path]:
         if not file.is_dir():
             with open(file, "rb+") as opened:
@@ -88,8 +89,8 @@ def _move(new, path):
     if not path.is_dir():
         os.replace(new, path)
         return
-    # A folder cannot be renamed to one that is there. A process that is killed meanwhile leaves
-    # both, whole.
+    # A rename cannot replace an existing folder, so that one is renamed first. If the process is
+    # killed in between, both folders are complete.
     old = path.with_name(f"old-{path.name}")
     _remove(old)
     os.replace(path, old)

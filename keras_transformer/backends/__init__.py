@@ -1,16 +1,16 @@
-"""Code for one backend each: the training step, compiled inference, devices."""
+"""Backend-specific code: the training step, compiled inference and device information."""
 
 import keras
 
 
 def backend_module():
-    """The module of the active backend.
+    """Returns the module of the active backend.
 
-    Each has the class `TrainingStep` and the functions `compile_inference`, `describe_device`,
-    `distribution`, `make_deterministic` and `processes`.
+    Each module has the class `TrainingStep` and the functions `compile_inference`,
+    `describe_device`, `distribution`, `make_deterministic` and `processes`.
 
     Raises:
-        ValueError: if there is none for the backend.
+        ValueError: if the backend has no such module.
     """
     backend = keras.config.backend()
     if backend == "tensorflow":
@@ -22,13 +22,14 @@ def backend_module():
 
         return jax
     raise ValueError(
-        "Training and translating run on TensorFlow or JAX: set KERAS_BACKEND to one of them. "
-        f"Layers, models and model.fit run on others as well. Received: {backend}"
+        "Training and translating need TensorFlow or JAX: set KERAS_BACKEND to tensorflow or jax. "
+        "Layers, models and model.fit also work with other backends. "
+        f"Received: {backend}"
     )
 
 
 def adam_class():
-    """The class of Adam that is fastest on the active backend: Keras's, or one of its kind."""
+    """Returns the fastest Adam class for the active backend: Keras's or a subclass."""
     if keras.config.backend() == "tensorflow":
         from keras_transformer.backends.fused_adam import FusedAdam
 

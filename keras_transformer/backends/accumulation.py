@@ -1,7 +1,7 @@
-"""Several batches for one update of the weights."""
+"""Gradient accumulation."""
 
 
 def accumulation(optimizer):
-    """The number of batches whose gradients an optimizer adds up for one update."""
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of one that scales the loss
+    """Returns the number of batches whose gradients an optimizer accumulates for one update."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a LossScaleOptimizer
     return optimizer.gradient_accumulation_steps or 1

@@ -1,4 +1,4 @@
-"""What computes."""
+"""The compute device."""
 
 import platform
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Device(NamedTuple):
-    """A device's name and whether it computes in bfloat16 faster than in float32."""
+    """Name of a compute device, and whether bfloat16 is faster on it than float32."""
 
     name: str
     bfloat16: bool
 
 
-def processor():
-    """The processor as a `Device`; instructions for bfloat16 are AVX512-BF16 and AMX."""
+def describe_cpu():
+    """Returns the CPU as a `Device`; bfloat16 is fast with AVX512-BF16 or AMX instructions."""
     info = Path("/proc/cpuinfo")
     if not info.exists():
         return Device(platform.processor() or platform.machine(), bfloat16=False)

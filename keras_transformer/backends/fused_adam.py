@@ -1,4 +1,4 @@
-"""Adam on TensorFlow."""
+"""Fused Adam for TensorFlow."""
 
 from types import MappingProxyType
 
@@ -7,15 +7,15 @@ import tensorflow as tf
 
 
 class FusedAdam(keras.optimizers.Adam):
-    """Keras's Adam, whose update of a variable is one operation.
+    """Adam whose update of a variable is a single TensorFlow operation.
 
-    Keras's takes a dozen, each of which reads and writes a whole tensor. The gradients of an
-    `Embedding`, of which TensorFlow has one row for each place where a token stands, are added up
-    before they are squared.
+    Keras's update takes a dozen operations, each of which reads and writes a whole tensor. The
+    sparse gradients of an `Embedding`, which have one row per occurrence of a token, are summed per
+    token before they are squared.
     """
 
     def build(self, variables):
-        """Makes the moments of the variables, and notes which are whose."""
+        """Creates the moments of the variables and maps each variable to its moments."""
         if self.built:
             return
         super().build(variables)
@@ -23,17 +23,17 @@ class FusedAdam(keras.optimizers.Adam):
             [x for x in self.variables if x.path.endswith(f"_{name}")]
             for name in ("momentum", "velocity")
         )
-        # An update is given a replica's copy of the variable.
+        # `update_step` receives a replica's copy of the variable, so the copies are the keys.
         replicas = tf.distribute.get_strategy().experimental_local_results
         moments = {
             copy.ref(): (mean.value, square.value)
             for variable, mean, square in zip(variables, means, squares, strict=True)
             for copy in replicas(variable.value)
         }
-        self._moments = MappingProxyType(moments)  # TensorFlow would want to save a dictionary
+        self._moments = MappingProxyType(moments)  # TensorFlow would track a dictionary
 
     def update_step(self, gradient, variable, learning_rate):
-        """Updates a variable, of a replica, and its moments."""
+        """Updates a variable (or a replica's copy of it) and its moments."""
         if self.amsgrad:
             super().update_step(gradient, variable, learning_rate)
             return

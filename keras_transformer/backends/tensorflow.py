@@ -1,4 +1,4 @@
-"""The training step on TensorFlow."""
+"""Training step, compiled inference and devices on TensorFlow."""
 
 import contextlib
 import functools
@@ -10,40 +10,44 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformer.backends.accumulation import accumulation
-from keras_transformer.backends.device import Device, processor
-from keras_transformer.backends.processes import lost_process
-from keras_transformer.data.accumulation import with_words
+from keras_transformer.backends.device import Device, describe_cpu
+from keras_transformer.backends.processes import lost_process_error
+from keras_transformer.data.accumulation import with_token_counts
 from keras_transformer.data.prefetching import prefetched
 
-# A batch as `with_words` gives it, of any size: one trace for all shapes computes as fast as one
-# for each, and a trace takes seconds.
+# A batch from `with_token_counts` of any size. A single trace is as fast as one per shape, and each
+# trace takes seconds.
 _IDS = tf.TensorSpec((None, None), tf.int32)
 _BATCH = ((_IDS, _IDS), _IDS, tf.TensorSpec((), tf.float32))
-_LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.DeadlineExceededError)
-_SEED = "seed_generator_state"  # how Keras names the variables of its random generators
+_LOST_PROCESS = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.DeadlineExceededError,
+)
+_SEED = "seed_generator_state"  # Keras's name for the variable of a `SeedGenerator`
 
-# Keras's layers do not use AutoGraph either; without it a trace takes a fifth less time.
+# Without AutoGraph, which Keras layers do not use either, tracing takes a fifth less time.
 _graph = functools.partial(tf.function, autograph=False)
 
 
 class TrainingStep:
-    """Trains and evaluates batch by batch, in a graph each that is traced once.
+    """Trains and evaluates batch by batch, each with a graph that is traced once.
 
-    Made inside the scope of a `tf.distribute.Strategy` (see `distribution`), as model and optimizer
-    then must be too, it splits the rows of each batch among the replicas.
+    Created in the scope of a `tf.distribute.Strategy`, like model and optimizer (see
+    `distribution`), it splits the rows of each batch among the replicas (data parallelism).
 
     Args:
         model: a built model, called on `(source, target_input)`.
         optimizer: a built `keras.optimizers.Optimizer`. It may accumulate gradients, clip them,
             scale the loss or average the weights.
-        loss: function from the target, (B, T), and the logits, (B, T, V), to the sum that is
-            minimised and the totals, both summed over the batch: see `loss_and_totals`.
-        jit_compile: whether XLA compiles the training step, anew for each shape. None: on a GPU;
-            on one core of a processor it is slower.
+        loss: function from the target, (B, T), and the logits, (B, T, V), to the loss to minimize
+            and the totals, both summed over the batch: see `loss_and_totals`.
+        jit_compile: whether XLA compiles the training step, once per shape. None: only on a GPU,
+            because it is slower on one core of a CPU.
 
     Attributes:
-        alone: whether no other process takes part.
-        chief: whether this process is the one that writes files.
+        single_process: whether no other process takes part.
+        chief: whether this process writes the files.
     """
 
     def __init__(self, model, optimizer, loss, jit_compile=None):
@@ -51,114 +55,115 @@ class TrainingStep:
         self.optimizer = optimizer
         self.loss = loss
         self._strategy = tf.distribute.get_strategy()
-        self.alone, self.chief = processes()
+        self.single_process, self.chief = processes()
         self._replicas = self._strategy.num_replicas_in_sync
         self._seeds = [v for v in model.non_trainable_variables if v.path.endswith(_SEED)]
         if jit_compile is None:
             jit_compile = bool(tf.config.list_physical_devices("GPU"))
-        alone = self._replicas == 1
-        # XLA compiles for one device: what replicas tell each other stays outside.
-        if jit_compile and not alone:
+        single = self._replicas == 1
+        # XLA compiles for one device, so the all-reduce of several replicas stays outside.
+        if jit_compile and not single:
             self._gradients = _graph(self._gradients, jit_compile=True)
-        self._train_batch = _graph(self._train_batch, _BATCH, jit_compile=jit_compile and alone)
+        self._train_batch = _graph(self._train_batch, _BATCH, jit_compile=jit_compile and single)
         self._evaluate_batch = _graph(self._evaluate_batch, _BATCH)
 
     def train(self, batches, start=0):
-        """Updates the weights, after each batch or after as many as the optimizer accumulates.
+        """Trains on the batches and yields the totals of each.
 
         Args:
-            batches: a `LengthBuckets`, not reshuffled meanwhile.
+            batches: a `LengthBuckets`, which must not be reshuffled meanwhile.
             start: index of the first batch.
 
         Yields:
-            The totals of each batch, computed before its update.
+            The totals of each batch, computed with the weights before its update.
         """
         steps = accumulation(self.optimizer)
-        counted = with_words(batches, start, steps, self._replicas)
-        with contextlib.closing(prefetched(counted)) as ahead:
-            for batch in ahead:
+        counted = with_token_counts(batches, start, steps, self._replicas)
+        with contextlib.closing(prefetched(counted)) as prepared:
+            for batch in prepared:
                 yield self._train_batch(*batch)
 
     def evaluate(self, batches):
-        """Yields the totals of each batch, without dropout."""
-        with contextlib.closing(prefetched(with_words(batches, multiple=self._replicas))) as ahead:
-            for batch in ahead:
+        """Yields the totals of each batch, without dropout or updates."""
+        counted = with_token_counts(batches, multiple=self._replicas)
+        with contextlib.closing(prefetched(counted)) as prepared:
+            for batch in prepared:
                 yield self._evaluate_batch(*batch)
 
     def any(self, flag):
-        """Whether a flag, a bool, is set in any of the processes, each of which has to ask."""
-        return bool(self._count(tf.constant(flag, tf.float32)) > 0)
+        """Returns whether a bool is True in any process; every process must call it."""
+        return bool(self._sum_over_replicas(tf.constant(flag, tf.float32)) > 0)
 
     @_graph
-    def _count(self, flag):
-        def on_replica(flag):
-            here = tf.identity(flag)  # on the replica's device
-            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, here)
+    def _sum_over_replicas(self, value):
+        def on_replica(value):
+            local = tf.identity(value)  # on the replica's device
+            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, local)
 
-        results = self._strategy.run(on_replica, (flag,))
+        results = self._strategy.run(on_replica, (value,))
         return self._strategy.experimental_local_results(results)[0]
 
-    def _train_batch(self, inputs, target, words):
-        (gradients, totals), seeds = self._on_replicas(self._gradients, inputs, target, words)
-        # Outside of the replicas: each of them would clip the gradients before they are added up.
+    def _train_batch(self, inputs, target, count):
+        (gradients, totals), seeds = self._run_on_replicas(self._gradients, inputs, target, count)
+        # Not on the replicas, where each would clip its gradients before they are summed.
         self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
         for variable, seed in zip(self._seeds, seeds, strict=True):
             variable.assign(seed)
         return totals
 
-    def _gradients(self, inputs, target, words, replica):
-        # No two replicas drop out the same.
+    def _gradients(self, inputs, target, count, replica):
+        # Gives each replica different dropout masks.
         offset = tf.cast(tf.stack([replica, 0]), tf.int64)
         seeds = [(seed, seed.value + offset) for seed in self._seeds]
         with tf.GradientTape() as tape:
             with keras.StatelessScope(seeds) as scope:
                 logits = self.model(inputs, training=True)
             loss, totals = self.loss(target, logits)
-            mean_loss = self.optimizer.scale_loss(loss / words)
+            mean_loss = self.optimizer.scale_loss(loss / count)
         gradients = tape.gradient(mean_loss, self.model.trainable_variables)
-        # A word's gradients come one for each place where it stands. Made dense they are added up;
-        # Keras's Adam would square them one by one.
+        # The gradient of an embedding has one row per occurrence of a token. Making it dense sums
+        # the rows per token; Keras's Adam would square them one by one.
         gradients = [tf.convert_to_tensor(x) for x in gradients]
         seeds = [scope.get_current_value(seed) - offset for seed in self._seeds]
         return (gradients, totals), seeds
 
-    def _evaluate_batch(self, inputs, target, words):
-        return self._on_replicas(self._totals, inputs, target, words)[0]
+    def _evaluate_batch(self, inputs, target, count):
+        return self._run_on_replicas(self._totals, inputs, target, count)[0]
 
-    def _totals(self, inputs, target, words, replica):
+    def _totals(self, inputs, target, count, replica):
         return self.loss(target, self.model(inputs, training=False))[1], ()
 
-    def _on_replicas(self, function, inputs, target, words):
-        """Calls a function on the rows of each replica; sums up the first of its two results."""
+    def _run_on_replicas(self, function, inputs, target, count):
+        """Calls a function on each replica's rows and sums the first of its two results."""
 
-        def on_replica(inputs, target, words):
+        def on_replica(inputs, target, count):
             context = tf.distribute.get_replica_context()
             replica = context.replica_id_in_sync_group
             rows = tf.shape(target)[0] // self._replicas
             inputs, target = tf.nest.map_structure(
                 lambda ids: ids[replica * rows : (replica + 1) * rows], (inputs, target)
             )
-            results, kept = function(inputs, target, words, replica)
-            return context.all_reduce(tf.distribute.ReduceOp.SUM, results), kept
+            results, unsummed = function(inputs, target, count, replica)
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, results), unsummed
 
-        results = self._strategy.run(on_replica, (inputs, target, words))
-        first = self._strategy.experimental_local_results
-        return tf.nest.map_structure(lambda x: first(x)[0], results)
+        results = self._strategy.run(on_replica, (inputs, target, count))
+        local = self._strategy.experimental_local_results
+        return tf.nest.map_structure(lambda x: local(x)[0], results)
 
 
 def compile_inference(model, jit_compile):
-    """The model without dropout as a graph, which is faster to call than `predict`.
+    """Compiles the forward pass of a model, without dropout, to a graph faster than `predict`.
 
     Args:
-        model: a built model, called on a dictionary of integer tensors.
-        jit_compile: whether XLA compiles the graph, anew for each shape. Otherwise one graph does
-            for all shapes.
+        model: a built model, called on a dictionary of tensors.
+        jit_compile: whether XLA compiles the graph, once per shape. Otherwise one graph serves all
+            shapes.
 
     Returns:
         A function from a dictionary of int32 or float32 NumPy arrays to nested NumPy arrays.
     """
     infer = _graph(lambda inputs: model(inputs), jit_compile=jit_compile)
-    # Called by its shapes, a graph need not be looked for among others: half a millisecond.
+    # Looking concrete functions up by shape here saves 0.5 ms per call over `tf.function`'s lookup.
     graphs = {}
 
     def call(inputs):
@@ -176,20 +181,20 @@ def compile_inference(model, jit_compile):
 
 
 def as_dataset(batches):
-    """Makes a `tf.data.Dataset` of the batches of a `keras.utils.PyDataset`.
+    """Converts a `keras.utils.PyDataset` to a `tf.data.Dataset` without a generator.
 
-    `tf.data.Dataset.from_generator`, and so `fit` on the batches themselves, would have TensorFlow
-    set glibc's allocator, see `prefetched`.
+    `tf.data.Dataset.from_generator`, which `fit` uses for a `PyDataset`, makes TensorFlow change
+    glibc's allocator settings, see `prefetched`.
 
-    All its epochs have the number of batches that the first one has, for which `fit` asks. Of a
-    longer epoch the last batches are left out, of a shorter one the first ones come again.
+    Every epoch has as many batches as the first one, because `fit` needs a fixed number: a longer
+    epoch loses its last batches, and a shorter one repeats its first batches.
     """
     number, passes = len(batches), itertools.count()
-    # As `fit` does: what two batches have in common, all have, apart from the number of rows.
+    # Like `fit`, assumes that the sizes two batches share, except the number of rows, are fixed.
     specs = tf.nest.map_structure(_common_spec, batches[0], batches[min(1, number - 1)])
     flat = tf.nest.flatten(specs)
 
-    def begin():
+    def start_epoch():
         if next(passes):
             batches.on_epoch_end()
         return np.int64(number)
@@ -197,26 +202,26 @@ def as_dataset(batches):
     def arrays(index):
         return tf.nest.flatten(batches[index % len(batches)])
 
-    def take(index):
+    def load_batch(index):
         tensors = tf.numpy_function(arrays, [index], [spec.dtype for spec in flat])
         for tensor, spec in zip(tensors, flat, strict=True):
             tensor.set_shape(spec.shape)
         return tf.nest.pack_sequence_as(specs, tensors)
 
     def epoch(_):
-        return tf.data.Dataset.range(tf.numpy_function(begin, [], tf.int64))
+        return tf.data.Dataset.range(tf.numpy_function(start_epoch, [], tf.int64))
 
-    dataset = tf.data.Dataset.from_tensors(0).flat_map(epoch).map(take)
+    dataset = tf.data.Dataset.from_tensors(0).flat_map(epoch).map(load_batch)
     return dataset.apply(tf.data.experimental.assert_cardinality(number)).prefetch(2)
 
 
 def _common_spec(x, y):
-    """The `tf.TensorSpec` of two arrays: a size is open where they differ, and of the rows."""
+    """Returns a `tf.TensorSpec` for two arrays; the rows and sizes that differ are None."""
     sizes = [a if a == b else None for a, b in zip(np.shape(x), np.shape(y), strict=True)]
     return tf.TensorSpec([None, *sizes[1:]], np.asarray(x).dtype)
 
 
-@functools.cache  # a process can join others once
+@functools.cache  # a process can join a cluster only once
 def _strategy():
     if "TF_CONFIG" in os.environ:
         return tf.distribute.MultiWorkerMirroredStrategy()
@@ -228,25 +233,25 @@ def _strategy():
 
 @contextlib.contextmanager
 def distribution():
-    """Joins all GPUs of this machine and, if `TF_CONFIG` is set, the processes that it names.
+    """Sets up training on all GPUs of this machine and, if set, on the cluster of `TF_CONFIG`.
 
     Yields:
-        A function without arguments that returns a context manager: model, optimizer and
-        `TrainingStep` are to be made inside of it, and used outside.
+        A function without arguments that returns a context manager. Create the model, the optimizer
+        and the `TrainingStep` inside it, and use them outside.
 
     Raises:
         ConnectionError: if another process is lost.
     """
     try:
         yield _strategy().scope
-    except _LOST as error:
+    except _LOST_PROCESS as error:
         if processes()[0]:
             raise
-        raise lost_process(error) from error
+        raise lost_process_error(error) from error
 
 
 def processes():
-    """Whether this process trains alone, and whether it is the chief, which writes the files."""
+    """Returns whether this is the only process, and whether it is the chief, which writes files."""
     if "TF_CONFIG" not in os.environ:
         return True, True
     this = tf.distribute.cluster_resolver.TFConfigClusterResolver()
@@ -255,15 +260,15 @@ def processes():
 
 
 def describe_device():
-    """The `Device` that TensorFlow computes on."""
+    """Returns the `Device` that TensorFlow computes on."""
     gpus = tf.config.list_physical_devices("GPU")
     if not gpus:
-        return processor()
+        return describe_cpu()
     details = tf.config.experimental.get_device_details(gpus[0])
     bfloat16 = details.get("compute_capability", (0, 0)) >= (8, 0)  # Ampere
     return Device(details.get("device_name", gpus[0].name), bfloat16)
 
 
 def make_deterministic():
-    """Makes every operation give the same bits each time."""
+    """Makes all TensorFlow operations deterministic."""
     tf.config.experimental.enable_op_determinism()

@@ -1,4 +1,4 @@
-"""Train, use and export models: the command `keras-transformer`."""
+"""Trains, evaluates, serves and exports Transformer models."""
 
 import argparse
 import importlib
@@ -21,36 +21,37 @@ COMMANDS = (
     "forecast",
 )
 
-# Their messages tell the user what to do; any other error is a bug and keeps its traceback.
+# The messages of these errors tell the user what to do. Any other error is a bug and keeps its
+# traceback.
 _EXPECTED_ERRORS = (ValueError, OSError, FloatingPointError, ImportError)
 
 
 def main(argv=None):
-    """Runs the console command `keras-transformer`.
+    """Runs the `keras-transformer` command.
 
     Args:
-        argv: list of arguments; None: those of the process.
+        argv: list of command-line arguments. Defaults to `sys.argv[1:]`.
     """
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] in COMMANDS:
         run_command(argv[0], argv[1:])
     else:
-        _make_overview().parse_args(argv[:1])  # prints the help or an error, and exits
+        _make_overview().parse_args(argv[:1])  # prints the help or an error and exits
 
 
 def run_command(name, argv=None, prog=None):
-    """Runs a subcommand: reads its arguments and reports expected errors in one line.
+    """Runs a subcommand and reports expected errors in one line, without a traceback.
 
-    The exit code is 2 after an error and 130 after Ctrl-C.
+    Exits with code 2 after an error and with code 130 after Ctrl-C.
 
     Args:
         name: one of `COMMANDS`.
-        argv: list of arguments; None: those of the process.
-        prog: name of the program in messages; None: that of the subcommand.
+        argv: list of command-line arguments. Defaults to `sys.argv[1:]`.
+        prog: program name in messages. Defaults to `keras-transformer NAME`.
     """
     parser = make_parser(name, prog)
     try:
-        # Options may stand between positional arguments, such as sentences.
+        # Allows options between positional arguments, such as sentences.
         arguments = parser.parse_intermixed_args(argv)
         _module(name).run(arguments)
     except _EXPECTED_ERRORS as error:
@@ -64,7 +65,7 @@ def make_parser(name, prog=None):
 
     Args:
         name: one of `COMMANDS`.
-        prog: name of the program in messages; None: that of the subcommand.
+        prog: program name in messages. Defaults to `keras-transformer NAME`.
     """
     prog = prog or f"keras-transformer {name}"
     parser = argparse.ArgumentParser(prog=prog, description=_summary(name))

@@ -1,50 +1,51 @@
-"""Arguments that several subcommands share, each described once."""
+"""Command-line arguments that several subcommands share."""
 
 import argparse
 import dataclasses
 import math
 from pathlib import Path
 
-from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 
 _SEARCH_HELP = {
-    "beam_size": "number of hypotheses in the beam; 1: greedy search",
-    "n_best": "number of best hypotheses to return for each sentence",
-    "length_penalty": "exponent of the beam's length penalty; 0: none, prefers short translations",
-    "temperature": "sampling temperature; 0: no sampling",
-    "top_k": "sample from the k most probable tokens only; 0: from all",
-    "top_p": "sample from the most probable tokens that together have this probability",
-    "seed": "seed of the sampling",
-    "min_length_ratio": "minimum length of a translation, as a share of the source's tokens",
-    "max_length_ratio": "maximum length of a translation, as a share of the source's tokens",
-    "no_repeat_ngram_size": "size of the n-grams that may not occur twice; 0: no limit",
+    "beam_size": "beam size; 1 is greedy search",
+    "n_best": "number of translations to return per sentence",
+    "length_penalty": "exponent of the length penalty in beam search; 0 favors short translations",
+    "temperature": "sampling temperature; 0 disables sampling",
+    "top_k": "sample from the k most probable tokens only; 0 samples from all",
+    "top_p": "sample from the smallest set of tokens with this total probability",
+    "seed": "random seed for sampling",
+    "min_length_ratio": "minimum number of tokens, as a multiple of the source length",
+    "max_length_ratio": "maximum number of tokens, as a multiple of the source length, plus "
+    f"{EXTRA_LENGTH}",
+    "no_repeat_ngram_size": "forbid n-grams of this size from repeating; 0 allows repetition",
     "allow_unknown": "allow the unknown token in translations",
 }
 
 
 def add_run(parser):
-    """Adds the folder of a trained run."""
-    parser.add_argument("run", help="folder of the run")
+    """Adds the positional argument for the folder of a trained run."""
+    parser.add_argument("run", help="folder of a trained run")
 
 
 def add_weights(parser, default="best"):
-    """Adds the name of the weights to read from a run."""
+    """Adds `--weights`, the name of the weights to load from a run."""
     parser.add_argument(
         "--weights",
         default=default,
-        help="weights to use: best, average, epoch-0012, … (default: best)",
+        help="weights to load: best, average, epoch-0012, … (default: best)",
     )
 
 
 def add_search_options(parser, without=(), **defaults):
     """Adds a flag for each field of `SearchOptions`.
 
-    A flag that is not given is missing from the parsed arguments: see `search_options`.
+    Flags that are not given are absent from the parsed arguments; see `search_options`.
 
     Args:
         parser: an `argparse.ArgumentParser`.
-        without: names of the fields that the subcommand does not take.
-        **defaults: defaults that differ from those of `SearchOptions`, for the help only.
+        without: names of fields to leave out.
+        **defaults: default values to show in the help instead of those of `SearchOptions`.
     """
     group = parser.add_argument_group("search options")
     for field in dataclasses.fields(SearchOptions):
@@ -65,94 +66,96 @@ def _search_flag(name):
 
 
 def given_search_options(arguments):
-    """Returns the search options that were given, by name; they are not checked."""
+    """Returns the search options given on the command line as a dictionary, without validation."""
     names = [field.name for field in dataclasses.fields(SearchOptions)]
     return {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
 
 
 def given_search_flags(arguments):
-    """Returns the flags of the search options that were given."""
+    """Returns the flags of the search options given on the command line."""
     return [_search_flag(name) for name in given_search_options(arguments)]
 
 
 def search_options(arguments, **defaults):
-    """Returns checked search options, as keyword arguments of a search.
+    """Returns validated search options as a dictionary of keyword arguments.
 
     Args:
         arguments: the parsed arguments.
         **defaults: values of options that were not given.
 
     Raises:
-        ValueError: if an option is out of range, or two exclude each other.
+        ValueError: if an option is out of range or two options conflict.
     """
     options = {**defaults, **given_search_options(arguments)}
-    SearchOptions(**options)  # checks them before Keras is imported
+    SearchOptions(**options)  # validates, before the slow import of Keras
     return options
 
 
 def add_output_run(parser, default):
-    """Adds the folder that a training subcommand writes."""
+    """Adds `--run`, the output folder of a training subcommand."""
     parser.add_argument(
         "--run",
         type=Path,
         default=Path(default),
-        help="folder to write (default: %(default)s)",
+        help="output folder (default: %(default)s)",
     )
 
 
 def add_epochs(parser, default):
-    """Adds the number of epochs."""
+    """Adds `--epochs`."""
     parser.add_argument(
         "--epochs",
         type=integer(1),
         default=default,
         metavar="INT",
-        help="number of epochs (default: %(default)s)",
+        help="number of training epochs (default: %(default)s)",
     )
 
 
 def add_learning_rate(parser, default, note=""):
-    """Adds the maximum of the learning-rate schedule."""
+    """Adds `--learning-rate`, the peak of the learning-rate schedule."""
     parser.add_argument(
         "--learning-rate",
         type=positive_number,
         default=default,
         metavar="FLOAT",
-        help=f"maximum of the learning-rate schedule{note} (default: %(default)s)",
+        help=f"peak learning rate{note} (default: %(default)s)",
     )
 
 
 def add_seed(parser):
-    """Adds the seed of a training subcommand."""
+    """Adds `--seed` to a training subcommand."""
     parser.add_argument(
         "--seed",
         type=integer(0, 2**32 - 1),
         default=0,
         metavar="INT",
-        help="seed of the weights and of the training (default: %(default)s)",
+        help="random seed (default: %(default)s)",
     )
 
 
 def integer(least, greatest=math.inf):
-    """Returns a type for `argparse`: the integers of a range."""
+    """Returns an `argparse` type for integers from `least` to `greatest`."""
 
-    def read(text):
+    def parse(text):
         number = int(text)
         if not least <= number <= greatest:
-            limits = f"at least {least}" if greatest == math.inf else f"from {least} to {greatest}"
+            limits = (
+                f"of at least {least}" if greatest == math.inf else f"from {least} to {greatest}"
+            )
             raise argparse.ArgumentTypeError(f"must be an integer {limits}. Received: {text}")
         return number
 
-    read.__name__ = "int"  # for the message of `argparse` about what is no integer
-    return read
+    parse.__name__ = "int"  # shown by `argparse`: "invalid int value"
+    return parse
 
 
 def positive_number(text):
-    """Reads a positive number, as a type for `argparse`."""
+    """Parses a positive number, as an `argparse` type."""
     number = float(text)
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"must be a positive number. Received: {text}")
     return number
 
 
-positive_number.__name__ = "float"
+positive_number.__name__ = "float"  # shown by `argparse`: "invalid float value"

@@ -1,4 +1,4 @@
-"""Writes the attention weights of a translator or a BERT as an HTML page."""
+"""Writes an HTML page that shows the attention weights of a translator or a BERT."""
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
@@ -10,24 +10,28 @@ from keras_transformer.cli.arguments import (
 
 
 def add_arguments(parser):
-    """Adds the texts, where the model is, the file to write and the search options."""
-    parser.usage = "%(prog)s RUN SENTENCE | --bert FOLDER TEXT [TEXT]  [options]"
+    """Adds the texts, the model, the output file and the search options."""
+    parser.usage = (
+        "%(prog)s RUN SENTENCE [options]\n       %(prog)s --bert FOLDER TEXT [TEXT] [options]"
+    )
     parser.add_argument(
-        "texts", nargs="+", help="folder of a run and a sentence; with --bert one or two texts"
+        "texts",
+        nargs="+",
+        help="folder of a trained run and a sentence; with --bert, one or two texts",
     )
     parser.add_argument(
         "--bert",
         metavar="FOLDER",
-        help="folder of a BERT, trained here or published (default: none, a run is read)",
+        help="folder of a BERT, trained with train-bert or published (default: none, use a run)",
     )
     parser.add_argument(
         "--output",
         metavar="PAGE",
         default="attention.html",
-        help="page to write (default: %(default)s)",
+        help="output file (default: %(default)s)",
     )
-    add_weights(parser, default=None)  # None: not given, as --bert requires
-    add_search_options(parser, without=("n_best",))  # the page shows the best translation
+    add_weights(parser, default=None)  # None tells a missing flag, which --bert requires
+    add_search_options(parser, without=("n_best",))  # the page shows one translation
 
 
 def run(arguments):
@@ -46,11 +50,11 @@ def _check(arguments):
     if arguments.bert is None and len(arguments.texts) != 2:
         raise ValueError("give the folder of a run and one sentence")
     if arguments.bert is not None and len(arguments.texts) > 2:
-        raise ValueError("give one text or two")
+        raise ValueError("give one or two texts")
     flags = ["--weights"] if arguments.weights else []
     flags += given_search_flags(arguments)
     if arguments.bert is not None and flags:
-        raise ValueError(f"{flags[0]} is for runs: leave out --bert or {flags[0]}")
+        raise ValueError(f"{flags[0]} cannot be combined with --bert: leave out one of them")
 
 
 def _run_views(arguments, options):

@@ -1,4 +1,4 @@
-"""Averages the weights of the last epochs of a run (trained with --keep-weights)."""
+"""Averages the weights of the last epochs of a run trained with --keep-weights."""
 
 import shlex
 
@@ -7,14 +7,14 @@ from keras_transformer.cli.arguments import add_run, integer
 
 
 def add_arguments(parser):
-    """Adds the run, the number of epochs and the name of the result."""
+    """Adds the run, the number of epochs and the name of the averaged weights."""
     add_run(parser)
     parser.add_argument(
         "--last",
         type=integer(1),
         default=10,
         metavar="INT",
-        help="number of last epochs to average (default: %(default)s)",
+        help="number of epochs to average, counted from the last (default: %(default)s)",
     )
     parser.add_argument(
         "--name", default="average", help="name of the averaged weights (default: %(default)s)"
@@ -22,15 +22,15 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    """Writes the averaged weights and prints the command that evaluates them."""
+    """Saves the averaged weights and prints the command that evaluates them."""
     from keras_transformer.training.averaging import average_weights
 
     run_folder = kt.RunFolder(arguments.run)
     files = run_folder.epoch_weights()
     if arguments.last > len(files):
         raise ValueError(
-            f"{run_folder.path} keeps the weights of {len(files)} epochs: train with "
-            f"--keep-weights. Received: --last {arguments.last}"
+            f"{run_folder.path} has the weights of {len(files)} epochs: lower --last, or train "
+            f"with a higher --keep-weights. Received: --last {arguments.last}"
         )
     average_weights(files[-arguments.last :], run_folder.weights_file(arguments.name))
     folder = shlex.quote(str(run_folder.path))

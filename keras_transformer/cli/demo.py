@@ -1,4 +1,4 @@
-"""Serves a page on this machine that translates sentences and shows the attention weights."""
+"""Serves a local web page that translates sentences and shows the attention weights."""
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
@@ -10,7 +10,7 @@ from keras_transformer.cli.arguments import (
     search_options,
 )
 
-TRANSLATIONS = 4  # on the page, unless the user asks for another number
+TRANSLATIONS = 4  # default number of translations on the page
 
 
 def add_arguments(parser):
@@ -20,27 +20,27 @@ def add_arguments(parser):
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="address to listen on (default: %(default)s, this machine only; 0.0.0.0: everyone "
-        "who can reach this machine)",
+        help="address to listen on; 0.0.0.0 serves the whole network (default: %(default)s, this "
+        "machine only)",
     )
     parser.add_argument(
         "--port",
         type=integer(0, 65535),
         default=8000,
         metavar="INT",
-        help="port to listen on (default: %(default)s; 0: any free port)",
+        help="port to listen on; 0 picks a free port (default: %(default)s)",
     )
     add_search_options(
         parser,
-        beam_size=f"{TRANSLATIONS}; 1 with sampling",
-        n_best=f"{TRANSLATIONS}, or the size of a smaller beam",
+        beam_size=f"{TRANSLATIONS}, or 1 when sampling",
+        n_best=f"{TRANSLATIONS}, or --beam if it is smaller",
     )
 
 
 def run(arguments):
-    """Serves the page until Ctrl-C, the usual end and no error."""
+    """Serves the page until Ctrl-C, which exits with code 0."""
     options = search_options(arguments, **_defaults(arguments))
-    print(f"Loading {arguments.run}; the first translation takes some seconds more.", flush=True)
+    print(f"Loading {arguments.run}; the first translation takes a few more seconds.", flush=True)
     try:
         from keras_transformer.pages.demo import serve
 
@@ -51,7 +51,7 @@ def run(arguments):
 
 
 def _defaults(arguments):
-    """Returns the search options that give several translations."""
+    """Returns search options that return several translations."""
     given = given_search_options(arguments)
     if given.get("temperature", 0) > 0:
         return {"n_best": TRANSLATIONS}

@@ -1,4 +1,4 @@
-"""Prints BLEU and chrF of a run on its test part."""
+"""Translates the test set of a run and prints BLEU and chrF."""
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
@@ -10,19 +10,19 @@ from keras_transformer.cli.arguments import (
 
 
 def add_arguments(parser):
-    """Adds the run, the tokenizer of BLEU and the search options."""
+    """Adds the run, the BLEU tokenizer and the search options."""
     add_run(parser)
     add_weights(parser)
     parser.add_argument(
         "--tokenize",
         default="13a",
-        help="tokenizer of BLEU; none for text that is tokenized already (default: %(default)s)",
+        help="sacrebleu tokenizer, or none if the data is already tokenized (default: %(default)s)",
     )
     add_search_options(parser, without=("n_best",))  # only the best translation is scored
 
 
 def run(arguments):
-    """Translates the test part and prints its scores."""
+    """Translates the test set and prints its scores."""
     from keras_transformer._utils.checks import check_choice
     from keras_transformer.evaluation import TOKENIZERS
 

@@ -1,4 +1,4 @@
-"""Exports a trained run for TensorFlow Serving or for CTranslate2."""
+"""Exports a trained run as a TensorFlow SavedModel or a CTranslate2 model."""
 
 from pathlib import Path
 
@@ -15,53 +15,54 @@ FOLDERS = {"saved_model": "saved_model/1", "ctranslate2": "ctranslate2"}
 
 
 def add_arguments(parser):
-    """Adds the run, the format and its options."""
+    """Adds the run, the export format and its options."""
     add_run(parser)
     add_weights(parser)
     parser.add_argument(
         "--to",
         choices=FOLDERS,
         required=True,
-        help="format to write; a run with BPE: ctranslate2 (required)",
+        help="export format; runs with a BPE tokenizer need ctranslate2 (required)",
     )
     parser.add_argument(
         "--output",
-        help="folder to write (default: exported/saved_model/1 or exported/ctranslate2 in RUN)",
+        help="output folder (default: RUN/exported/saved_model/1 or RUN/exported/ctranslate2)",
     )
     parser.add_argument(
         "--quantization",
         choices=["int8"],
-        help="quantization of the weights, for ctranslate2 (default: none)",
+        help="quantization of the weights, ctranslate2 only (default: none)",
     )
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace an earlier export (default: an earlier export is an error)",
+        help="overwrite an existing export (default: stop with an error)",
     )
-    # A SavedModel returns one translation, the same each time: it does not sample. CTranslate2
-    # takes its own search options when it translates.
+    # A SavedModel is deterministic and returns one translation. CTranslate2 takes search options
+    # at translation time.
     add_search_options(parser, without=("n_best", "temperature", "top_k", "top_p", "seed"))
 
 
 def run(arguments):
-    """Exports the run and prints where."""
+    """Exports the run and prints the output folder."""
     _check(arguments)
     options = search_options(arguments)
     folder = Path(arguments.output or Path(arguments.run, "exported", FOLDERS[arguments.to]))
     try:
         _export(arguments, folder, options)
-    except RuntimeError as error:  # of another backend, or of CTranslate2's converter
+    except RuntimeError as error:  # wrong backend, or CTranslate2's converter failed
         raise ValueError(str(error)) from error
-    print(f"Written to {folder}. How to use it: docs/overview.md, Exports")
+    print(f'Written to {folder}. For usage, see "Exports" in docs/overview.md.')
 
 
 def _check(arguments):
     if arguments.to == "saved_model" and arguments.quantization:
-        raise ValueError("--quantization is for ctranslate2")
+        raise ValueError("--quantization requires --to ctranslate2")
     flags = given_search_flags(arguments)
     if arguments.to == "ctranslate2" and flags:
         raise ValueError(
-            f"{flags[0]} is for saved_model: CTranslate2 takes search options when it translates"
+            f"{flags[0]} requires --to saved_model: CTranslate2 takes search options at "
+            "translation time"
         )
 
 

@@ -1,4 +1,4 @@
-"""Trains a forecaster of a series: a column of a CSV file, or 1200 Fibonacci numbers."""
+"""Trains a forecaster on a time series: a column of a CSV file or the Fibonacci numbers."""
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_seed, integer
@@ -11,19 +11,20 @@ DEFAULTS = {
 
 
 def add_arguments(parser):
-    """Adds the series and the sizes of model and training."""
+    """Adds the time series, the model size and the training options."""
     parser.add_argument(
-        "--csv", help="CSV file whose first line names the columns (default: Fibonacci numbers)"
+        "--csv",
+        help="CSV file with a header row (default: none, use the first 1,200 Fibonacci numbers)",
     )
-    parser.add_argument("--column", help="name of the column (default: the last one)")
+    parser.add_argument("--column", help="name of the column to forecast (default: the last one)")
     parser.add_argument(
         "--attention",
         action="store_true",
-        help="attend to all hidden states (default: read the last one)",
+        help="attend to all hidden states (default: use the last hidden state only)",
     )
     _add_size(parser, "units", "size of the hidden state")
-    _add_size(parser, "steps", "numbers that the forecaster reads")
-    _add_size(parser, "epochs", "number of epochs")
+    _add_size(parser, "steps", "length of the input window")
+    _add_size(parser, "epochs", "number of training epochs")
     add_seed(parser)
 
 
@@ -38,7 +39,7 @@ def _add_size(parser, name, description):
 
 
 def run(arguments):
-    """Trains a forecaster and prints its errors on both parts of the series."""
+    """Trains a forecaster and prints its training and test errors."""
     tune_process()  # before Keras is imported
     _set_defaults(arguments)
     training, test = _read_windows(arguments)
@@ -60,14 +61,14 @@ def _set_defaults(arguments):
 
 
 def _read_windows(arguments):
-    """Returns the windows and targets of the training part, and of the test part."""
+    """Returns the windows and targets of the training set and of the test set."""
     if arguments.csv:
         return _split_file(arguments.csv, arguments.column, arguments.steps)
     return _split_fibonacci(arguments.steps)
 
 
 def _split_file(path, column, steps):
-    """Returns windows without overlap of the first 80% of a file, and of the rest."""
+    """Returns non-overlapping windows of the first 80% of a file and of the rest."""
     from keras_transformer.data.series import make_windows, read_series, scale
 
     series = scale(read_series(path, column))
@@ -76,9 +77,9 @@ def _split_file(path, column, steps):
 
 
 def _split_fibonacci(steps):
-    """Returns 70% of all windows, drawn at random, and the rest.
+    """Returns a random 70% of the windows and the rest.
 
-    Only the last numbers are not nearly 0, so the end of the series alone would be no test.
+    The split is random because, after scaling, all numbers but the last few are close to 0.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Sentences from files and terminals, and how far their translation is."""
+"""Reads sentences from files and terminals, and shows progress."""
 
 import contextlib
 import io
@@ -9,21 +9,22 @@ import keras
 
 
 def read_lines(path=None, prompt=""):
-    """Reads sentences one by one.
+    """Reads sentences line by line.
 
     Args:
-        path: a text file in UTF-8, one sentence a line; None: standard input.
-        prompt: what a terminal shows before each sentence.
+        path: path of a UTF-8 text file with one sentence per line. Defaults to standard input.
+        prompt: prompt to show if standard input is a terminal.
 
     Yields:
-        Each line without its end. Signs inside a line that some programs take for its end stay.
+        Each line without its line break. Only LF and CRLF end a line; other Unicode line
+        separators are kept.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is not in UTF-8.
+        ValueError: if the text is not valid UTF-8.
     """
     if path is None and sys.stdin.isatty():
-        yield from _ask(prompt)
+        yield from _read_terminal(prompt)
         return
     name = "standard input" if path is None else path
     try:
@@ -41,18 +42,18 @@ def _open(path):
         with open(path, **text) as lines:
             yield lines
     elif hasattr(sys.stdin, "buffer"):
-        # Read as a file is, whatever the locale.
+        # Reads UTF-8 regardless of the locale.
         lines = io.TextIOWrapper(sys.stdin.buffer, **text)
         try:
             yield lines
         finally:
-            lines.detach()  # it stays open
+            lines.detach()  # keeps standard input open
     else:
         yield sys.stdin
 
 
-def _ask(prompt):
-    # What is redirected to a file shall hold nothing but what is printed.
+def _read_terminal(prompt):
+    # If standard output is redirected to a file, the prompt must not end up there.
     screen = sys.stdout if sys.stdout.isatty() else sys.stderr
     with contextlib.suppress(EOFError):  # Ctrl-D
         while True:
@@ -62,18 +63,21 @@ def _ask(prompt):
 
 
 def progress(results, path=None):
-    """Passes results on and shows how many of a file's lines are done, if that does no harm.
+    """Yields results and shows a progress bar on standard error.
+
+    Shows no bar if standard error is not a terminal, if the results themselves are printed to a
+    terminal, or if `path` is not a regular file.
 
     Args:
-        results: an iterable with an entry for each line.
-        path: the file; None: there is nothing to show.
+        results: an iterable with one entry per line of the file.
+        path: path of the file, whose lines are counted. Defaults to no progress bar.
 
     Yields:
         The results.
     """
-    # On a terminal where the results are printed, they show it. A pipe can be read but once.
-    shows = sys.stderr.isatty() and not sys.stdout.isatty()
-    if path is None or not shows or not os.path.isfile(path):
+    visible = sys.stderr.isatty() and not sys.stdout.isatty()
+    # Counting lines reads the file a second time, which a pipe does not allow.
+    if path is None or not visible or not os.path.isfile(path):
         yield from results
         return
     with open(path, "rb") as file:

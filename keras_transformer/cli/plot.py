@@ -1,4 +1,4 @@
-"""Draws the loss curves of one or several runs to a file."""
+"""Plots the loss curves of one or more runs."""
 
 from pathlib import Path
 
@@ -6,15 +6,15 @@ import keras_transformer as kt
 
 
 def add_arguments(parser):
-    """Adds the runs and the file to write."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of runs")
-    parser.add_argument("--output", help="picture to write (default: RUN/curves.png)")
+    """Adds the runs and the output file."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of trained runs")
+    parser.add_argument("--output", help="output image (default: RUN/curves.png)")
 
 
 def run(arguments):
-    """Draws the curves and prints the path of the picture."""
+    """Plots the curves and prints the path of the image."""
     if len(arguments.runs) > 1 and not arguments.output:
-        raise ValueError("name the picture of several runs with --output")
+        raise ValueError("--output is required for more than one run")
     folders = [kt.RunFolder(path) for path in arguments.runs]
     output = arguments.output or folders[0].curves
     histories = [folder.read_history() for folder in folders]
@@ -23,6 +23,6 @@ def run(arguments):
 
 
 def _names(runs):
-    """Returns the names of the folders, or their paths if two have the same name."""
+    """Returns the names of the folders, or their paths if names are not unique."""
     names = [Path(path).resolve().name for path in runs]
     return names if len(set(names)) == len(names) else runs

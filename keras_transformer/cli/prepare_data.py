@@ -1,35 +1,36 @@
-"""Cleans a file of sentence pairs: case, punctuation, accents."""
+"""Cleans sentence pairs: lowercases, and removes punctuation and accents."""
 
 import os
 
 
 def add_arguments(parser):
-    """Adds the files and what the cleaning keeps."""
+    """Adds the files and the cleaning options."""
     parser.add_argument(
-        "input", help="sentence pairs (.pkl, .tsv, .txt), or the source side of two parallel files"
+        "input",
+        help="file of sentence pairs (.pkl, .tsv, .txt); with --target-file, the source sentences",
     )
-    parser.add_argument("output", help="file to write (.pkl or .tsv)")
+    parser.add_argument("output", help="output file (.pkl or .tsv)")
     parser.add_argument(
         "--target-file",
-        help="target side, line by line parallel to the input (default: in the input)",
+        help="file of target sentences, parallel to the input (default: the input has pairs)",
     )
     parser.add_argument(
-        "--keep-case", action="store_true", help="keep capitals (default: lower case)"
+        "--keep-case", action="store_true", help="keep uppercase letters (default: lowercase)"
     )
     parser.add_argument(
         "--keep-punctuation",
         action="store_true",
-        help="keep punctuation and words with digits (default: removed)",
+        help="keep punctuation and words with digits (default: remove them)",
     )
     parser.add_argument(
         "--keep-umlauts",
         action="store_true",
-        help="keep ä, ö, ü, ß and accents (default: plain letters)",
+        help="keep ä, ö, ü, ß and accents (default: reduce the text to ASCII)",
     )
 
 
 def run(arguments):
-    """Writes the cleaned pairs and prints their numbers."""
+    """Writes the cleaned pairs and prints how many were read, dropped and written."""
     from keras_transformer.data.cleaning import clean_pairs
     from keras_transformer.data.pairs import read_pairs, write_pairs
 
@@ -39,7 +40,7 @@ def run(arguments):
         pairs, arguments.keep_case, arguments.keep_punctuation, arguments.keep_umlauts
     )
     print(f"read    {len(pairs)} pairs")
-    print(f"dropped {len(pairs) - len(cleaned)} pairs: cleaning left a side empty")
+    print(f"dropped {len(pairs) - len(cleaned)} pairs: empty source or target after cleaning")
     write_pairs(arguments.output, cleaned)
     print(f"written {len(cleaned)} pairs to {arguments.output}")
 
@@ -47,4 +48,6 @@ def run(arguments):
 def _check_output(arguments):
     inputs = [os.path.realpath(path) for path in (arguments.input, arguments.target_file) if path]
     if os.path.realpath(arguments.output) in inputs:
-        raise ValueError(f"Choose an output that is not an input. Received: {arguments.output}")
+        raise ValueError(
+            f"The output must not be an input file: choose another. Received: {arguments.output}"
+        )

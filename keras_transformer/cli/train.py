@@ -1,4 +1,4 @@
-"""Trains an English-German translator; without arguments on the project's own corpus."""
+"""Trains a translator on sentence pairs (default: the bundled English-German corpus)."""
 
 import shlex
 from pathlib import Path
@@ -10,22 +10,24 @@ from keras_transformer.training.process import tune_process
 
 
 def add_arguments(parser):
-    """Adds the folder of the run and a flag for each field of `RunConfig`."""
+    """Adds the output folder and a flag for each field of `RunConfig`."""
     parser.fromfile_prefix_chars = "@"
     parser.convert_arg_line_to_args = lambda line: shlex.split(line, comments=True)
-    parser.epilog = "@FILE reads flags from a file with comments: see scripts/recipes."
-    parser.add_argument("--run", help="folder to write (default: runs/NAME_OF_THE_DATA)")
+    parser.epilog = "@FILE reads flags from a file, with # comments: see scripts/recipes."
+    parser.add_argument("--run", help="output folder (default: runs/NAME_OF_THE_DATA_FILE)")
     parser.add_argument(
-        "--resume", action="store_true", help="resume the run in the folder (default: a new run)"
+        "--resume", action="store_true", help="resume the run in --run (default: start a new run)"
     )
     parser.add_argument(
-        "--preset", choices=list(PRESETS), help="sizes and schedule (default: small)"
+        "--preset",
+        choices=list(PRESETS),
+        help="model sizes and training schedule; other flags override it (default: small)",
     )
     add_flags(parser)
 
 
 def run(arguments):
-    """Trains a new run, or resumes one."""
+    """Starts a new run or resumes one."""
     settings = dict(vars(arguments))
     folder, resume = settings.pop("run"), settings.pop("resume")
     settings = {**PRESETS[settings.pop("preset") or "small"], **settings}
@@ -36,9 +38,10 @@ def run(arguments):
 
 
 def _check(settings, resume):
-    """Raises a ValueError for impossible settings, before Keras is imported."""
+    """Raises a ValueError for invalid settings, before the slow import of Keras."""
     if resume:
-        # Others must be those of the run, which is read only later and may differ from defaults.
+        # Only these may change. The others are compared with the run's own config later, and may
+        # be invalid in combination with the defaults.
         settings = {name: settings[name] for name in ("epochs", "patience") if name in settings}
     RunConfig(**settings)
 
@@ -52,7 +55,7 @@ def _make_config(run_folder, settings, resume):
         return run_folder.read_config().with_changes(**settings)
     if run_folder.exists:
         raise ValueError(
-            "The folder holds a run: resume it with --resume, or choose another --run. "
+            "The folder already contains a run: resume it with --resume or choose another --run. "
             f"Received: {run_folder.path}"
         )
     return RunConfig(**settings)

@@ -1,4 +1,4 @@
-"""Pre-trains a small BERT on a text file; without arguments on the project's English sentences."""
+"""Pre-trains a small BERT on a text file (default: the English side of the bundled corpus)."""
 
 import math
 
@@ -16,12 +16,12 @@ HEADS = 4
 
 
 def add_arguments(parser):
-    """Adds the text, the folder to write and the sizes of model and training."""
+    """Adds the text file, the output folder, the model size and the training options."""
     parser.add_argument(
         "text",
         nargs="?",
         default=corpus_path(),
-        help="text file, one document a line, or .tsv of pairs (default: the project's corpus)",
+        help="text file with one document per line, or .tsv of pairs (default: the bundled corpus)",
     )
     add_output_run(parser, "runs/bert")
     add_epochs(parser, 12)
@@ -30,27 +30,27 @@ def add_arguments(parser):
         type=integer(1),
         default=64,
         metavar="INT",
-        help="examples in a batch (default: %(default)s)",
+        help="number of text pairs in a batch (default: %(default)s)",
     )
     parser.add_argument(
         "--seq-length",
         type=integer(5),  # two words and three special tokens
         default=24,
         metavar="INT",
-        help="tokens of both texts together (default: %(default)s)",
+        help="sequence length: tokens of both texts together (default: %(default)s)",
     )
     parser.add_argument(
         "--d-model",
         type=integer(HEADS),
         default=128,
         metavar="INT",
-        help="size of the hidden states (default: %(default)s)",
+        help="model size: length of the hidden states (default: %(default)s)",
     )
     add_learning_rate(parser, 1e-3)
 
 
 def run(arguments):
-    """Trains, saves the body and the tokenizer, and prints the validation losses."""
+    """Trains the model, saves its body and tokenizer, and prints the validation losses."""
     tune_process()  # before Keras is imported
 
     import keras
@@ -58,7 +58,7 @@ def run(arguments):
     keras.utils.set_random_seed(0)
     held_out, documents = _split(kt.read_documents(arguments.text))
     tokenizer = kt.WordPieceTokenizer.train(documents)
-    sizes = (arguments.seq_length, arguments.batch_size, 0)  # and the seed
+    sizes = (arguments.seq_length, arguments.batch_size, 0)  # 0: the seed
     batches = kt.PretrainingPairs(documents, tokenizer, *sizes)
     validation = kt.PretrainingPairs(held_out, tokenizer, *sizes, dynamic=False)
     model = _make_model(arguments, tokenizer.vocab_size, arguments.epochs * len(batches))
@@ -69,9 +69,12 @@ def run(arguments):
 
 
 def _split(documents):
-    """Returns a tenth of the documents, for validation, and the others."""
+    """Splits off a tenth of the documents for validation; returns (validation, training)."""
     if len(documents) < 10:
-        raise ValueError(f"Give ten documents or more, see --help. Received: {len(documents)}")
+        raise ValueError(
+            "The text file needs at least ten documents: put each on a line of its own. "
+            f"Received: {len(documents)}"
+        )
     cut = len(documents) // 10
     return documents[:cut], documents[cut:]
 
@@ -99,7 +102,7 @@ def _fit(model, batches, validation, epochs):
         kt.as_dataset(batches),
         validation_data=kt.as_dataset(validation),
         epochs=epochs,
-        shuffle=False,  # the batches shuffle themselves
+        shuffle=False,  # `PretrainingPairs` shuffles itself
         verbose=2,
     )
     return fitted.history
@@ -107,5 +110,5 @@ def _fit(model, batches, validation, epochs):
 
 def _print_losses(history, word_entropy):
     words, following = history["val_words_loss"][-1], history["val_next_loss"][-1]
-    print(f"masked words: {words:.3f} nats; without context {word_entropy:.3f} at best")
-    print(f"next sentence: {following:.3f} nats; by chance {math.log(2):.3f}")
+    print(f"masked tokens: {words:.3f} nats; unigram baseline {word_entropy:.3f}")
+    print(f"next sentence: {following:.3f} nats; chance level {math.log(2):.3f}")

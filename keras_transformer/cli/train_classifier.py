@@ -1,4 +1,4 @@
-"""Trains a text classifier; without a file it learns to tell questions from statements."""
+"""Trains a text classifier (default: questions and statements of the bundled corpus)."""
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_epochs, add_learning_rate, add_output_run
@@ -10,15 +10,16 @@ SIZES = {"h": 4, "d_model": 128, "d_ff": 512, "n": 2, "rate": 0.1}
 
 
 def add_arguments(parser):
-    """Adds the examples, the BERT to fine-tune and the folder to write."""
+    """Adds the labeled texts, the BERT to fine-tune and the output folder."""
     parser.add_argument(
         "data",
         nargs="?",
-        help="lines of text, tab, label (default: questions and statements of the corpus)",
+        help="file with a text, a tab and a label on each line (default: questions and statements)",
     )
     parser.add_argument(
         "--bert",
-        help="folder of a BERT to fine-tune, trained here or published (default: a new, small one)",
+        help="folder of a BERT to fine-tune, trained with train-bert or published (default: train "
+        "a small one from scratch)",
     )
     add_output_run(parser, "runs/labels")
     add_epochs(parser, 3)
@@ -26,7 +27,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    """Trains, saves the classifier, and prints its accuracy on held-out texts."""
+    """Trains and saves the classifier, and prints its accuracy on held-out texts."""
     tune_process()  # before Keras is imported
 
     import keras
@@ -34,20 +35,20 @@ def run(arguments):
 
     keras.utils.set_random_seed(0)
     texts, labels, names = _read_examples(arguments.data)
-    cut = max(1, len(texts) // 10)  # the texts before it are held out
+    cut = max(1, len(texts) // 10)  # number of held-out texts
     body, tokenizer = kt.read_bert(arguments.bert) if arguments.bert else _make_bert(texts[cut:])
     model = _make_model(body, len(names), arguments, len(texts))
     ids = tokenizer.encode_batch(texts, length=body.seq_length)[0]
-    ids = ids[:, : np.count_nonzero(ids, axis=1).max()]  # the length of the longest text
+    ids = ids[:, : np.count_nonzero(ids, axis=1).max()]  # pads to the longest text only
     model.fit(ids[cut:], labels[cut:], BATCH_SIZE, arguments.epochs, verbose=2)
     kt.Classify(model, tokenizer, names).save(arguments.run)
     _, accuracy = model.evaluate(ids[:cut], labels[:cut], verbose=0)
     baseline = np.bincount(labels[:cut]).max() / cut
-    print(f"{', '.join(names)}: {accuracy:.1%} right, {baseline:.1%} by always saying the same")
+    print(f"{', '.join(names)}: accuracy {accuracy:.1%}, majority class {baseline:.1%}")
 
 
 def _read_examples(path):
-    """Returns shuffled texts, the number of the label of each, and the names of the labels."""
+    """Returns shuffled texts, their label indices and the label names."""
     import numpy as np
 
     examples = kt.read_pairs(path) if path else _questions_and_statements()
@@ -58,7 +59,7 @@ def _read_examples(path):
 
 
 def _questions_and_statements():
-    """Returns the English sentences of the corpus without final punctuation, and their labels."""
+    """Returns (text, label) for the English sentences of the corpus, final punctuation removed."""
     return [
         (text.rstrip("?!."), "question" if "?" in text else "statement")
         for text in kt.read_documents(corpus_path())

@@ -1,4 +1,4 @@
-"""Trains an LSTM and a Transformer to predict the next word of a text, and compares them."""
+"""Trains an LSTM and a Transformer language model and compares their perplexities."""
 
 import math
 import time
@@ -14,12 +14,12 @@ MODELS = ("lstm", "transformer")
 
 
 def add_arguments(parser):
-    """Adds the text, the folder to write, the models and the prompt."""
+    """Adds the text file, the output folder, the models and the prompt."""
     parser.add_argument(
         "text",
         nargs="?",
         default=corpus_path(),
-        help="text file, or .tsv of pairs (default: the project's corpus)",
+        help="text file with one text per line, or .tsv of pairs (default: the bundled corpus)",
     )
     add_output_run(parser, "runs/language")
     parser.add_argument(
@@ -31,43 +31,43 @@ def add_arguments(parser):
     )
     add_epochs(parser, 10)
     parser.add_argument(
-        "--prompt", default="", help="beginning of the text to generate (default: empty)"
+        "--prompt", default="", help="prompt for the generated text (default: empty)"
     )
     parser.add_argument(
         "--prefixes",
         action="store_true",
-        help="make each prefix of a text an example of its own (default: one example a text)",
+        help="use each prefix of a text as a separate example (default: one example per text)",
     )
 
 
 def run(arguments):
-    """Trains and saves the models, and prints their perplexities and a text of each."""
+    """Trains and saves the models, and prints their perplexities and a generated text."""
     tune_process()  # before Keras is imported
 
     texts = kt.read_documents(arguments.text)
-    cut = len(texts) // 10  # the texts before it are held out
+    cut = len(texts) // 10  # number of held-out texts
     tokenizer = kt.WordTokenizer.train(texts[cut:])
     make_examples = kt.ngram_prefixes if arguments.prefixes else kt.next_words
     examples = make_examples(tokenizer, texts[cut:])
     validation = kt.next_words(tokenizer, texts[:cut] or texts)
     tokenizer.save(arguments.run / "tokenizer.json")
-    report = [_frequency_line(validation)]
+    report = [_unigram_line(validation)]
     for name in arguments.model:
         report.append(_train(name, arguments, tokenizer, examples, validation))
-    part = "held out" if cut else "in training (of less than ten texts none is held out)"
-    print(f"perplexity {part}, model, parameters, CPU time, text", *report, sep="\n")
+    part = "validation" if cut else "training (fewer than ten texts, none held out)"
+    print(f"{part} perplexity, model, parameters, CPU time, generated text", *report, sep="\n")
 
 
-def _frequency_line(validation):
-    """Returns the perplexity of guessing by word frequencies alone, as a line of the report."""
+def _unigram_line(validation):
+    """Returns the report line with the perplexity of a unigram model."""
     from keras_transformer.data.pretraining import unigram_entropy
 
     targets = validation[1]
-    return f"{math.exp(unigram_entropy(targets[targets > 0])):.1f} by frequencies"
+    return f"{math.exp(unigram_entropy(targets[targets > 0])):.1f} unigram baseline"
 
 
 def _train(name, arguments, tokenizer, examples, validation):
-    """Trains and saves one model and returns its line of the report."""
+    """Trains and saves one model and returns its report line."""
     import keras
 
     keras.utils.set_random_seed(0)

@@ -10,15 +10,15 @@ SIZES = {"h": 4, "d_model": 48, "d_ff": 96, "n": 3, "rate": 0.0}
 
 
 def add_arguments(parser):
-    """Adds the folder to write, the number of epochs and the seed."""
+    """Adds the output folder, the number of epochs and the seed."""
     add_output_run(parser, "runs/digits")
     add_epochs(parser, 300)
     add_seed(parser)
-    parser.epilog = "Fine-tuning takes a tenth of the epochs."
+    parser.epilog = "Fine-tuning runs for a tenth of the epochs."
 
 
 def run(arguments):
-    """Trains, fine-tunes, saves both models and draws the filters and the positions."""
+    """Trains and fine-tunes, saves both models, and plots filters and position embeddings."""
     tune_process()  # before Keras is imported
 
     import keras
@@ -38,12 +38,12 @@ def run(arguments):
 
 
 def _read_digits():
-    """Returns the images, float32 (B, 8, 8, 1) from 0 to 1, and their labels, (B,)."""
+    """Returns the images, float32 (B, 8, 8, 1) in [0, 1], and their labels, (B,)."""
     try:
         from sklearn.datasets import load_digits
     except ImportError as error:
         raise ImportError(
-            f"The digits need scikit-learn: pip install scikit-learn. {error}"
+            f"The digits require scikit-learn: pip install scikit-learn. Received: {error}"
         ) from None
 
     images, labels = load_digits(return_X_y=True)
@@ -51,15 +51,15 @@ def _read_digits():
 
 
 def _fit(model, images, labels, epochs, rate, seed):
-    """Trains on the first half of the images and tests on the second, as scikit-learn does."""
+    """Trains on the first half of the images and tests on the second half."""
     half, side, start = len(images) // 2, images.shape[1], time.process_time()
-    changes = {"turn": 15.0, "stretch": 0.15, "slant": 0.2, "move": side / 11}
+    changes = {"rotation": 15.0, "scale": 0.15, "shear": 0.2, "shift": side / 11}
     batches = kt.AugmentedImages(images[:half], labels[:half], 32, seed, **changes)
     _compile(model, kt.warmup_cosine(rate, epochs * len(batches)))
     model.fit(kt.as_dataset(batches), epochs=epochs, shuffle=False, verbose=0)
     predicted = model.predict(images[half:], verbose=0).argmax(axis=-1)
     accuracy, seconds = (predicted == labels[half:]).mean(), time.process_time() - start
-    print(f"{side}x{side}: {accuracy:.2%} right, {seconds:.0f} s of CPU time", flush=True)
+    print(f"{side}x{side}: accuracy {accuracy:.2%}, {seconds:.0f} s of CPU time", flush=True)
 
 
 def _compile(model, schedule):

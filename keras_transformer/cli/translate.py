@@ -1,4 +1,4 @@
-"""Translates sentences with a trained run: arguments, lines of a file or standard input."""
+"""Translates sentences from arguments, a file or standard input with a trained run."""
 
 import sys
 
@@ -10,34 +10,36 @@ from keras_transformer.cli.arguments import (
     search_options,
 )
 
-# Sentences that are sorted by length and translated together. A terminal takes one: each
-# translation is printed before the next sentence is typed.
+# Number of sentences that are sorted by length and translated together. On a terminal it is 1, so
+# that each translation is printed before the next prompt.
 WINDOW = 4096
 
 
 def add_arguments(parser):
-    """Adds the run, the sentences, the drawing and the search options."""
-    parser.epilog = "With --n-best above 1, each line has the score, a tab and the translation."
+    """Adds the run, the sentences, the attention plot and the search options."""
+    parser.epilog = "With --n-best above 1, each output line is a score, a tab and a translation."
     add_run(parser)
     add_weights(parser)
-    parser.add_argument("sentences", nargs="*", help="sentences (default: standard input)")
     parser.add_argument(
-        "--file", help="text file with one sentence a line (default: standard input)"
+        "sentences", nargs="*", help="sentences to translate (default: standard input)"
+    )
+    parser.add_argument(
+        "--file", help="text file with one sentence per line (default: standard input)"
     )
     parser.add_argument(
         "--attention",
         metavar="PNG",
-        help="draw the attention weights of one sentence to a file (default: no drawing)",
+        help="plot the attention weights of one sentence to this file (default: no plot)",
     )
     add_search_options(parser)
 
 
 def run(arguments):
-    """Prints the translations; with several per sentence, also their scores."""
+    """Prints the translations, with scores if there are several per sentence."""
     _check(arguments)
     options = search_options(arguments)
     print(
-        f"Loading {arguments.run}; the first translation takes some seconds more.",
+        f"Loading {arguments.run}; the first translation takes a few more seconds.",
         file=sys.stderr,
         flush=True,
     )
@@ -52,18 +54,18 @@ def _check(arguments):
     if arguments.file and arguments.sentences:
         raise ValueError("give sentences or a file, not both")
     if arguments.attention and len(arguments.sentences) != 1:
-        raise ValueError("--attention draws one sentence: give one as an argument")
+        raise ValueError("--attention plots one sentence: give exactly one as an argument")
 
 
 def _stream(translate, arguments, options):
-    """Yields the hypotheses of each sentence and shows the progress in a file."""
+    """Yields the hypotheses of each sentence and shows progress through a file."""
     from keras_transformer.cli.lines import progress, read_lines
 
     lines = arguments.sentences or read_lines(arguments.file, "Sentence: ")
-    typed = not arguments.sentences and not arguments.file and sys.stdin.isatty()
+    interactive = not arguments.sentences and not arguments.file and sys.stdin.isatty()
     found = translate.stream(
         lines,
-        window=1 if typed else WINDOW,
+        window=1 if interactive else WINDOW,
         return_attention=bool(arguments.attention),
         **options,
     )
@@ -73,4 +75,4 @@ def _stream(translate, arguments, options):
 def _print(hypotheses, with_scores):
     for hypothesis in hypotheses:
         text = f"{hypothesis.score:.3f}\t{hypothesis.text}" if with_scores else hypothesis.text
-        print(text, flush=True)  # a reader at the other end of a pipe may wait for it
+        print(text, flush=True)  # a program reading from a pipe may be waiting for the line

@@ -1,1 +1,1 @@
-"""Reading, cleaning, splitting and batching of sentence pairs."""
+"""Reading, cleaning, splitting, tokenizing and batching of data."""

@@ -1,4 +1,4 @@
-"""Batches of equally long sentences."""
+"""Batches of sentence pairs, bucketed by length."""
 
 import math
 
@@ -10,16 +10,16 @@ from keras_transformer._utils.special_tokens import PADDING_ID
 
 
 def bucket_length(length, steps=2):
-    """The length to which a sequence is padded: 4, 6, 8, 12, 16, 24, 32, 48, …
+    """Returns the length to which a sequence is padded: 4, 6, 8, 12, 16, 24, 32, 48, …
 
-    Few lengths mean few shapes to compile, small steps mean little padding.
+    Few different lengths mean few shapes to compile; short distances mean little padding.
 
     Args:
         length: number of tokens.
-        steps: number of lengths from one power of two to the next, at least 2 tokens apart.
+        steps: number of lengths per power of two. Lengths are at least 2 tokens apart.
 
     Returns:
-        The least of these lengths that is enough.
+        The smallest of these lengths that is at least `length`.
     """
     if length <= 4:
         return 4
@@ -31,27 +31,26 @@ def bucket_length(length, steps=2):
 class LengthBuckets(keras.utils.PyDataset):
     """Batches `((source, target[:, :-1]), target[:, 1:])` of padded int32 ids.
 
-    A pair belongs to the bucket of its longer side. Each batch holds pairs of one bucket and always
-    as many rows (rows of padding fill the last batch of a bucket), so there are as many shapes as
-    buckets. Padding and empty rows count nothing in the loss.
+    The length of its longer side assigns a pair to a bucket. All batches of a bucket have the same
+    shape: rows of padding fill the last one. Padding does not contribute to the loss.
 
-    It is what `model.fit` takes as well (with `shuffle=False`: it shuffles itself).
+    `model.fit` accepts this dataset, too. Pass `shuffle=False`, because the dataset shuffles
+    itself.
 
     Args:
-        examples: list of (source ids, target ids), the target with its start and end; or a function
-            without arguments that makes such a list anew for each epoch.
-        batch_size: rows in a batch, B; None if `batch_tokens` says it.
-        source_vocab_size: number of source words.
-        target_vocab_size: number of target words.
-        seed: reshuffles inside the buckets and the batches among each other for each epoch; None
-            keeps the order.
-        batch_tokens: tokens in a batch on each side, padding included: short pairs come in more
-            rows than long ones.
-        multiple: batches of nothing but padding are added until their number is a multiple of this.
+        examples: list of (source ids, target ids), the targets with start and end token; or a
+            function without arguments that returns such a list, called for every epoch.
+        batch_size: number of rows per batch, B; None if `batch_tokens` is given.
+        source_vocab_size: size of the source vocabulary.
+        target_vocab_size: size of the target vocabulary.
+        seed: seed of the shuffling, which draws a new order for every epoch; None for no shuffling.
+        batch_tokens: number of tokens per batch and side, including padding. Batches of short pairs
+            have more rows than batches of long ones.
+        multiple: batches of padding are added until the number of batches is a multiple of this.
 
     Raises:
         ValueError: if there are no examples, an id is outside its vocabulary, or not exactly one of
-            the sizes is given and positive.
+            `batch_size` and `batch_tokens` is given and positive.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class LengthBuckets(keras.utils.PyDataset):
         size = given(batch_size=batch_size, batch_tokens=batch_tokens)
         if len(size) != 1:
             raise ValueError(
-                "Give the size of a batch either in rows or in tokens. "
+                "Give either `batch_size` or `batch_tokens`. "
                 f"Received: batch_size={batch_size}, batch_tokens={batch_tokens}"
             )
         check_sizes(**size)
@@ -85,23 +84,23 @@ class LengthBuckets(keras.utils.PyDataset):
 
     @property
     def shapes(self):
-        """The lengths that occur: one shape of batch each."""
+        """The sequence lengths of the batches, one per bucket."""
         return list(self._buckets)
 
     @property
     def padding_share(self):
-        """The share of padding in all batches, rows of nothing else included."""
+        """The share of padding in all batches, including rows and batches of padding."""
         widths = {n: sum(ids.shape[1] for ids in both) for n, both in self._buckets.items()}
         size = sum(self.rows(length) * widths[length] for length, _ in self._plan)
-        words = [np.count_nonzero(ids) for bucket in self._buckets.values() for ids in bucket]
-        return 1 - sum(words) / size
+        tokens = [np.count_nonzero(ids) for bucket in self._buckets.values() for ids in bucket]
+        return 1 - sum(tokens) / size
 
     def rows(self, length):
-        """The number of rows in a batch of this length."""
+        """Returns the number of rows of a batch with this sequence length."""
         return self.batch_size or max(1, self.batch_tokens // length)
 
     def set_epoch(self, epoch):
-        """Goes to an epoch, the first being 0: its order depends on it and the seed alone."""
+        """Starts an epoch, counted from 0; its order depends on `seed` and `epoch` only."""
         self.epoch = epoch
         if self._make_examples:
             self._buckets = _pad_into_buckets(self._make_examples(), self._vocab_sizes)
@@ -115,13 +114,13 @@ class LengthBuckets(keras.utils.PyDataset):
                 self._plan.append((length, order[start : start + size]))
         if shuffle:
             random.shuffle(self._plan)
-        self._vary_the_beginning()
+        self._vary_first_lengths()
         empty = (self.shapes[0], np.arange(0))
         self._plan += [empty] * (-len(self._plan) % self.multiple)
 
-    def _vary_the_beginning(self):
-        # `fit` on TensorFlow judges all batches by the first two: it takes other lengths only if
-        # these two are of different lengths.
+    def _vary_first_lengths(self):
+        # `fit` on TensorFlow infers the shape of all batches from the first two: it accepts
+        # batches of other lengths only if the lengths of these two differ.
         plan = self._plan
         for i, (length, _) in enumerate(plan):
             if length != plan[0][0]:
@@ -136,22 +135,22 @@ class LengthBuckets(keras.utils.PyDataset):
 
     def __getitem__(self, index):
         length, rows = self._plan[index]
-        fill = ((0, self.rows(length) - len(rows)), (0, 0))
+        padding = ((0, self.rows(length) - len(rows)), (0, 0))
         source, target = (
-            np.pad(ids[rows], fill, constant_values=PADDING_ID) for ids in self._buckets[length]
+            np.pad(ids[rows], padding, constant_values=PADDING_ID) for ids in self._buckets[length]
         )
         return (source, target[:, :-1]), target[:, 1:]
 
 
 def pad_ids(sequences, length):
-    """Lists of ids as one array.
+    """Pads lists of ids to one array.
 
     Args:
-        sequences: lists of integer ids, none longer than `length`.
-        length: L.
+        sequences: lists of integer ids, at most `length` each.
+        length: L, the length of the rows.
 
     Returns:
-        int32, (number of sequences, L), padded at the end.
+        The ids, padded at the end, int32 (number of sequences, L).
     """
     padded = np.full((len(sequences), length), PADDING_ID, dtype="int32")
     for row, ids in zip(padded, sequences, strict=True):
@@ -161,11 +160,11 @@ def pad_ids(sequences, length):
 
 def _pad_into_buckets(examples, vocab_sizes):
     if not examples:
-        raise ValueError("Batches need examples. Received: none")
+        raise ValueError("Give at least one example. Received: none")
     sources, targets = zip(*examples, strict=True)
     _check_ids(sources, vocab_sizes[0], "source")
     _check_ids(targets, vocab_sizes[1], "target")
-    # The decoder reads one id less than the target has.
+    # The decoder reads all target ids except the last one.
     pairs = zip(sources, targets, strict=True)
     lengths = [bucket_length(max(len(x), len(y) - 1), steps=4) for x, y in pairs]
     buckets = {}
@@ -183,6 +182,6 @@ def _check_ids(sequences, vocab_size, side):
     lowest, highest = min(ids, default=0), max(ids, default=0)
     if lowest < 0 or highest >= vocab_size:
         raise ValueError(
-            f"The {side} ids must be in [0, {vocab_size}): these are of another vocabulary. "
-            f"Received: ids from {lowest} to {highest}"
+            f"The {side} ids must be in [0, {vocab_size}): encode the sentences with the tokenizer "
+            f"of this vocabulary. Received: ids from {lowest} to {highest}"
         )

@@ -1,43 +1,42 @@
-"""Cleaning of sentences: from what people write to what a small vocabulary can hold."""
+"""Cleaning of sentences for small vocabularies: case, punctuation, accents."""
 
 import unicodedata
 
-# Signs that look different and mean the same would cost a vocabulary entry each. An en dash stays
-# tight, because it also joins numbers (1990–2000); an em dash always separates.
+# Variants of one character would each need a vocabulary entry. An en dash gets no spaces, because
+# it also joins numbers (1990–2000); an em dash always separates words.
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("‘’‚‛‹›´", "'")
     | dict.fromkeys("“”„‟«»", '"')
     | dict.fromkeys("‐‑‒–−", "-")
     | dict.fromkeys("—―", " - ")
-    | dict.fromkeys("\u00ad\u200b\u2060\ufeff")  # soft hyphen and spaces of no width: removed
+    | dict.fromkeys("\u00ad\u200b\u2060\ufeff")  # soft hyphen and zero-width spaces: removed
     | {"…": "..."}
 )
 
 
 def clean(sentence, keep_case=False, keep_punctuation=False, keep_umlauts=False):
-    """Cleans one sentence; by default down to lower-case ASCII letters and single spaces.
+    """Cleans a sentence, by default to lowercase ASCII letters and single spaces.
 
-    The default is the rule of the published English-German set, so that figures can be compared
-    with those made from it: accents are taken off (ü -> u), every other sign outside ASCII is
-    dropped (ß, typographic quotes, also no-break spaces), words are what white space separates,
-    punctuation disappears from within them (don't -> dont, ex-con -> excon), and a word that then
-    holds a digit (6:30, MP3-Player) is dropped as a whole.
+    The default follows the published English-German data set, so that results are comparable with
+    those published for it. Accents are removed (ü -> u), and so is every other character outside
+    ASCII (ß, typographic quotes, no-break spaces). Words are separated by white space. Punctuation
+    within a word is removed (don't -> dont, ex-con -> excon). A word that still has a digit after
+    that (6:30, MP3-Player) is removed as a whole.
 
-    Keeping is the better choice for German: capitals mark the nouns (die Reise / reise!), and
-    umlauts and ß tell words apart (schon / schön, Masse / Maße); what is taken off here, no model
-    can put back into its translation. With `keep_punctuation` or `keep_umlauts`, typographic
-    quotes, apostrophes and dashes become their plain forms first, all white space counts as a
-    space, and characters without width disappear. References must be cleaned the same way before
-    a translation is compared with them.
+    For German, keep case and umlauts: uppercase marks nouns (die Reise / reise!), and umlauts and ß
+    distinguish words (schon / schön, Masse / Maße). A model cannot restore what is removed here.
+    With `keep_punctuation` or `keep_umlauts`, typographic quotes, apostrophes and dashes are
+    replaced by their ASCII forms first, white space becomes spaces, and zero-width characters are
+    removed. Clean references in the same way before comparing translations with them.
 
     Args:
-        sentence: text.
-        keep_case: keep capitals.
-        keep_punctuation: keep punctuation, and words with digits.
-        keep_umlauts: keep every letter as it is, in Unicode's composed form (NFC).
+        sentence: a text.
+        keep_case: whether to keep uppercase letters.
+        keep_punctuation: whether to keep punctuation and words with digits.
+        keep_umlauts: whether to keep letters outside ASCII, in Unicode's composed form (NFC).
 
     Returns:
-        The cleaned text, which may be empty. Cleaning it again changes nothing.
+        The cleaned text, possibly empty. Cleaning it again does not change it.
     """
     if keep_punctuation or keep_umlauts:
         sentence = unicodedata.normalize("NFC", sentence).translate(_TYPOGRAPHY)
@@ -47,15 +46,15 @@ def clean(sentence, keep_case=False, keep_punctuation=False, keep_umlauts=False)
         sentence = unicodedata.normalize("NFD", sentence).encode("ascii", "ignore").decode("ascii")
     words = sentence.split()
     if not keep_punctuation:
-        words = [_letters(word) for word in words]
+        words = [_remove_punctuation(word) for word in words]
     return unicodedata.normalize("NFC", " ".join(word for word in words if word))
 
 
 def clean_pairs(pairs, keep_case=False, keep_punctuation=False, keep_umlauts=False):
-    """Cleans both sides of every pair and drops the pairs of which a side is left empty.
+    """Cleans both sides of every pair and drops the pairs with an empty side.
 
-    Pairs that have become equal all stay, as in the published set: how often a sentence occurs is
-    part of the data, and a split by source sentence keeps repetitions on one side.
+    Duplicates are kept, as in the published data set: the frequency of a sentence is part of the
+    data, and a split by source sentence puts all duplicates into the same part.
 
     Args:
         pairs: iterable of (source, target) texts.
@@ -64,17 +63,17 @@ def clean_pairs(pairs, keep_case=False, keep_punctuation=False, keep_umlauts=Fal
         keep_umlauts: see `clean`.
 
     Returns:
-        List of (source, target) texts, in the order given.
+        List of (source, target) texts, in the given order.
     """
     keep = (keep_case, keep_punctuation, keep_umlauts)
     cleaned = ((clean(source, *keep), clean(target, *keep)) for source, target in pairs)
     return [pair for pair in cleaned if all(pair)]
 
 
-def _letters(word):
-    """The word without punctuation, or nothing if it holds a digit."""
-    # The first letter of the category: L letter, M mark on a letter, N number.
-    kinds = [unicodedata.category(character)[0] for character in word]
-    if "N" in kinds:
+def _remove_punctuation(word):
+    """Returns the word without punctuation, or an empty string if it has a digit."""
+    # The first letter of a Unicode category: L letter, M mark on a letter, N number.
+    categories = [unicodedata.category(character)[0] for character in word]
+    if "N" in categories:
         return ""
-    return "".join(c for c, kind in zip(word, kinds, strict=True) if kind in "LM")
+    return "".join(c for c, category in zip(word, categories, strict=True) if category in "LM")

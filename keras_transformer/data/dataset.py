@@ -1,4 +1,4 @@
-"""From sentence pairs to training, validation and test parts."""
+"""Preparation of data sets: filters, splits and tokenizes sentence pairs."""
 
 import collections
 import dataclasses
@@ -17,23 +17,24 @@ from keras_transformer.data.tokenizers import (
     encode_target,
 )
 
-# Why pairs are left out.
-_EMPTY = "one side is empty"
-_AGAIN = "the same pair again"
-_HELD_OUT = "the source is held out for validation or test"
+# Reasons why pairs are dropped.
+_EMPTY = "empty source or target"
+_DUPLICATE = "duplicate pair"
+_HELD_OUT = "source held out for validation or test"
 
 
 @dataclasses.dataclass(frozen=True)
 class PreparedDataset:
-    """A corpus, split and with its vocabularies.
+    """A training, a validation and a test set, with their tokenizers.
 
     Attributes:
-        train: (source, target) sentences to learn from; a list, or a `PairFile`.
-        validation: (source, target) sentences to watch.
-        test: (source, references) to judge by: each source with all its translations.
-        source_tokenizer: fitted on the sources of `train`.
-        target_tokenizer: fitted on the targets of `train`.
-        dropped: number of pairs left out, by reason.
+        train: (source, target) sentences for training: a list, or a `PairFile` if streamed.
+        validation: list of (source, target) sentences for validation.
+        test: list of (source, references) for the final evaluation; the references are all
+            translations of the source.
+        source_tokenizer: tokenizer of the source language, trained on `train`.
+        target_tokenizer: tokenizer of the target language, trained on `train`.
+        dropped: dictionary from each reason to the number of pairs dropped for it.
     """
 
     train: list | PairFile
@@ -46,26 +47,39 @@ class PreparedDataset:
     def batches(
         self, pairs, batch_size=None, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0
     ):
-        """Batches of sentence pairs.
+        """Returns sentence pairs as padded batches of ids.
 
         Args:
             pairs: `train` or `validation`.
-            batch_size: number of rows in a batch; None if `batch_tokens` says how large it is.
-            seed, batch_tokens, multiple: see `LengthBuckets`.
-            bpe_dropout: the chance to leave out a merge; above 0 the pairs are taken apart anew for
-                each epoch.
+            batch_size: number of rows per batch; None if `batch_tokens` is given.
+            seed: seed of the shuffling; None for no shuffling.
+            batch_tokens: number of tokens per batch and side, including padding; None if
+                `batch_size` is given.
+            multiple: batches of padding are added until the number of batches is a multiple of
+                this.
+            bpe_dropout: probability of skipping a merge (BPE-dropout). Above 0, the pairs are
+                tokenized again for every epoch.
 
         Returns:
-            A `LengthBuckets`, or `StreamedBuckets` of pairs that stay in their file.
+            A `keras.utils.PyDataset` of `((source, target[:, :-1]), target[:, 1:])`, int32 ids
+            (B, T) each, with few different lengths T. If the pairs are streamed, it reads them
+            block by block.
 
         Raises:
-            ValueError: if an argument is out of range, or pairs in a file are to be taken apart
-                anew.
+            ValueError: if an argument is out of range, or `bpe_dropout` is given for streamed
+                pairs.
+
+        Example:
+            >>> pairs = [(f"word {i}", f"Wort {i}") for i in range(10)]
+            >>> dataset = kt.PrepareDataset()(pairs)
+            >>> (source, target_input), target = dataset.batches(dataset.train, batch_size=8)[0]
+            >>> source.shape, target_input.shape, target.shape
+            ((8, 4), (8, 4), (8, 4))
         """
         if isinstance(pairs, PairFile):
             if bpe_dropout:
                 raise ValueError(
-                    "Pairs that stay in their file are always taken apart the same. "
+                    "Streamed pairs are tokenized without BPE-dropout: set `bpe_dropout` to 0. "
                     f"Received: bpe_dropout={bpe_dropout}"
                 )
             return StreamedBuckets(
@@ -92,29 +106,37 @@ class PreparedDataset:
             f"{self.source_tokenizer.vocab_size:,} source and "
             f"{self.target_tokenizer.vocab_size:,} target tokens",
         ]
-        lines += [f"dropped {n:,} pairs: {why}" for why, n in self.dropped.items() if n]
+        lines += [f"dropped {n:,} pairs: {reason}" for reason, n in self.dropped.items() if n]
         return "\n".join(lines)
 
 
 class PrepareDataset:
-    """Chooses, splits and counts: called on sentence pairs, returns a `PreparedDataset`.
+    """Filters and splits sentence pairs and trains their tokenizers.
 
-    The split is by source sentence. All translations of one sentence are in the same part, so that
-    nothing is tested that was trained, and are the references of one another.
+    An instance is called with a list of pairs and returns a `PreparedDataset`. The split is by
+    source sentence: all translations of a sentence are in the same part, so that no test sentence
+    occurs in training. In the test part they are the references of their source.
 
     Args:
-        n_sentences: number of pairs to take, from the first; None for all.
+        n_sentences: number of pairs to use, from the first on; None for all.
         validation_share: share of the source sentences in the validation part.
         test_share: share of the source sentences in the test part.
-        min_count: words that occur less often in the training part become unknown.
-        max_length: pairs with more words and signs than this on either side are dropped.
-        seed: of the split.
-        tokenizer: "words", or "bpe" for pieces of words.
-        vocab_size: number of ids of a BPE vocabulary.
-        share_vocabulary: whether both languages have one BPE vocabulary.
+        min_count: minimum count of a word in the training part; rarer words are unknown.
+        max_length: maximum number of words and punctuation marks; pairs with more on either side
+            are dropped.
+        seed: seed of the split.
+        tokenizer: "words", or "bpe" for sub-words.
+        vocab_size: maximum size of a BPE vocabulary.
+        share_vocabulary: whether both languages share one BPE vocabulary.
 
     Raises:
         ValueError: if an argument is out of range.
+
+    Example:
+        >>> pairs = [(f"word {i}", f"Wort {i}") for i in range(10)]
+        >>> print(kt.PrepareDataset(validation_share=0.2)(pairs))
+        7 training pairs, 2 validation pairs, 1 test sentences
+        12 source and 12 target tokens
     """
 
     def __init__(
@@ -134,7 +156,7 @@ class PrepareDataset:
         check_choice(("words", "bpe"), tokenizer=tokenizer)
         if not (validation_share > 0 and test_share > 0 and validation_share + test_share < 1):
             raise ValueError(
-                "The shares must be positive and leave something for training. "
+                "`validation_share` and `test_share` must be positive, and their sum less than 1. "
                 f"Received: validation_share={validation_share}, test_share={test_share}"
             )
         self.n_sentences = n_sentences
@@ -148,40 +170,42 @@ class PrepareDataset:
         self.share_vocabulary = share_vocabulary
 
     def __call__(self, pairs, validation=None, test=None):
-        """Prepares.
+        """Prepares a data set from sentence pairs.
 
         Args:
             pairs: list of (source, target) sentences.
-            validation: such a list to watch, or None: a share of `pairs` is split off.
-            test: such a list to judge by, in the order in which it shall be translated, or None
-                likewise. No source of these two stays in the training part.
+            validation: list of pairs for validation, or None to split off a share of `pairs`.
+            test: list of pairs for the final evaluation, which keep their order, or None to split
+                off a share of `pairs`. Pairs whose source is in `validation` or `test` are removed
+                from the training part.
 
         Returns:
             A `PreparedDataset`.
 
         Raises:
-            ValueError: if there are fewer pairs than wanted, or too few to split.
+            ValueError: if there are fewer than `n_sentences` pairs, or too few to split.
         """
         if self.n_sentences is not None and self.n_sentences > len(pairs):
             raise ValueError(
-                f"There are only {len(pairs):,} pairs: ask for at most as many. "
-                f"Received: n_sentences={self.n_sentences}"
+                f"`n_sentences` must be at most the number of pairs: there are only {len(pairs):,} "
+                f"pairs. Received: n_sentences={self.n_sentences}"
             )
-        kept, dropped = self._keep(pairs[: self.n_sentences])
-        kept = _without(kept, [*(validation or ()), *(test or ())], dropped)
+        kept, dropped = self._group_by_source(pairs[: self.n_sentences])
+        kept = _remove_held_out(kept, [*(validation or ()), *(test or ())], dropped)
         validation_share = self.validation_share if validation is None else 0.0
         test_share = self.test_share if test is None else 0.0
         train, validation_groups, test_groups = self._split(
             kept, (validation_share, test_share), dropped
         )
-        train = _as_pairs(train)
+        train = _ungroup(train)
         sources = [source for source, _ in train]
         targets = [target for _, target in train]
         source_tokenizer, target_tokenizer = self._tokenizers(sources, targets, sources + targets)
-        validation = _as_pairs(validation_groups) if validation is None else _stripped(validation)
         return PreparedDataset(
             train=train,
-            validation=validation,
+            validation=(
+                _ungroup(validation_groups) if validation is None else _normalize_pairs(validation)
+            ),
             test=test_groups if test is None else _with_references(test),
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,
@@ -189,40 +213,44 @@ class PrepareDataset:
         )
 
     def stream(self, path, validation, test, tokenizers=None):
-        """Prepares pairs that stay in their file, because they do not fit into the memory.
+        """Prepares a data set whose training pairs stay in their file and are read block by block.
 
-        Pairs that occur twice are kept. The vocabularies must be those of BPE: the words of so much
-        text would be too many.
+        Use it for files that do not fit into memory. Duplicate pairs are kept. The tokenizer must
+        be "bpe", because a vocabulary of all words would be too large.
 
         Args:
-            path: a file of tab-separated text, see `PairFile`.
-            validation: list of pairs to watch.
-            test: list of pairs to judge by.
-            tokenizers: those of source and target, if they were trained on this file before: None
-                to train them.
+            path: path of a file of tab-separated text, `.tsv` or `.txt`, one pair per line.
+            validation: list of (source, target) sentences for validation.
+            test: list of (source, target) sentences for the final evaluation. Pairs whose source is
+                in `validation` or `test` are dropped from the training part.
+            tokenizers: the source and the target tokenizer, if they were trained on this file
+                before; None to train them.
 
         Returns:
-            A `PreparedDataset` whose training part is a `PairFile`.
+            A `PreparedDataset` whose `train` is a `PairFile`.
 
         Raises:
-            FileNotFoundError: if there is no such file.
-            ValueError: if the file is no such text, or the tokenizer that of words.
+            FileNotFoundError: if the file does not exist or is not `.tsv` or `.txt`.
+            ValueError: if the file is not tab-separated text or has no pair to train on, or the
+                tokenizer is not "bpe".
         """
         if self.tokenizer != "bpe":
             raise ValueError(f"Streaming needs tokenizer=bpe. Received: tokenizer={self.tokenizer}")
-        held_out = {_normal(source) for source, _ in [*validation, *test]}
+        held_out = {_normalize_sentence(source) for source, _ in [*validation, *test]}
 
-        def why_not(source, target):
-            return _HELD_OUT if _normal(source) in held_out else self._why_not(source, target)
+        def rejection_reason(source, target):
+            if _normalize_sentence(source) in held_out:
+                return _HELD_OUT
+            return self._rejection_reason(source, target)
 
-        train = PairFile(path, why_not)
+        train = PairFile(path, rejection_reason)
         if tokenizers is None:
             source, target = 0, 1
             tokenizers = self._tokenizers(
                 train.sentences(source), train.sentences(target), train.sentences(source, target)
             )
         return PreparedDataset(
-            train, _stripped(validation), _with_references(test), *tokenizers, train.dropped
+            train, _normalize_pairs(validation), _with_references(test), *tokenizers, train.dropped
         )
 
     def _tokenizers(self, sources, targets, both):
@@ -232,21 +260,22 @@ class PrepareDataset:
             return [SubwordTokenizer.train(both, self.vocab_size)] * 2
         return [SubwordTokenizer.train(x, self.vocab_size) for x in (sources, targets)]
 
-    def _keep(self, pairs):
-        """Groups the targets by source; counts what is left out."""
+    def _group_by_source(self, pairs):
+        """Returns (source, targets) of the accepted pairs, and the drop counts by reason."""
         targets = collections.defaultdict(list)
-        dropped = {_EMPTY: 0, _AGAIN: 0, self._too_long(): 0, _HELD_OUT: 0}
+        dropped = {_EMPTY: 0, _DUPLICATE: 0, self._too_long(): 0, _HELD_OUT: 0}
         for pair in pairs:
-            source, target = map(_normal, pair)
-            reason = _AGAIN if target in targets[source] else self._why_not(source, target)
+            source, target = map(_normalize_sentence, pair)
+            duplicate = target in targets[source]
+            reason = _DUPLICATE if duplicate else self._rejection_reason(source, target)
             if reason:
                 dropped[reason] += 1
             else:
                 targets[source].append(target)
         return [(source, found) for source, found in targets.items() if found], dropped
 
-    def _why_not(self, source, target):
-        """Why a pair is left out, or None."""
+    def _rejection_reason(self, source, target):
+        """Returns why a pair is dropped, or None if it is accepted."""
         if not source or not target:
             return _EMPTY
         longest = max(WordTokenizer.count_tokens(source), WordTokenizer.count_tokens(target))
@@ -257,38 +286,39 @@ class PrepareDataset:
 
     def _split(self, groups, shares, dropped):
         sizes = [round(len(groups) * share) for share in shares]
-        rest = len(groups) - sum(sizes)
-        if rest < 1 or any(share and not size for share, size in zip(shares, sizes, strict=True)):
+        n_train = len(groups) - sum(sizes)
+        empty = any(share and not size for share, size in zip(shares, sizes, strict=True))
+        if n_train < 1 or empty:
             raise ValueError(
                 "There are too few different source sentences for a training, a validation and a "
-                f"test part. Received: {len(groups)}; dropped: {dropped}"
+                f"test part: give more pairs. Received: {len(groups)}; dropped: {dropped}"
             )
         order = np.random.default_rng(self.seed).permutation(len(groups))
         shuffled = [groups[i] for i in order]
-        validation = rest + sizes[0]
-        return shuffled[:rest], shuffled[rest:validation], shuffled[validation:]
+        test_start = n_train + sizes[0]
+        return shuffled[:n_train], shuffled[n_train:test_start], shuffled[test_start:]
 
 
-def _without(groups, held_out, dropped):
-    """The groups whose source is not held out."""
-    held_out = {_normal(source) for source, _ in held_out}
+def _remove_held_out(groups, held_out, dropped):
+    """Returns the groups whose source is not held out, and counts the removed pairs."""
+    held_out = {_normalize_sentence(source) for source, _ in held_out}
     kept = [group for group in groups if group[0] not in held_out]
-    dropped[_HELD_OUT] = len(_as_pairs(groups)) - len(_as_pairs(kept))
+    dropped[_HELD_OUT] = len(_ungroup(groups)) - len(_ungroup(kept))
     return kept
 
 
-def _stripped(pairs):
-    return [(_normal(source), _normal(target)) for source, target in pairs]
+def _normalize_pairs(pairs):
+    return [(_normalize_sentence(source), _normalize_sentence(target)) for source, target in pairs]
 
 
 def _with_references(pairs):
-    return [(source, [target]) for source, target in _stripped(pairs)]
+    return [(source, [target]) for source, target in _normalize_pairs(pairs)]
 
 
-def _normal(sentence):
-    """However it is typed, one sentence is one: it shall not be in two parts."""
+def _normalize_sentence(sentence):
+    """Normalizes Unicode and spaces, so that one sentence never lands in two splits."""
     return " ".join(unicodedata.normalize("NFC", sentence).split())
 
 
-def _as_pairs(groups):
+def _ungroup(groups):
     return [(source, target) for source, targets in groups for target in targets]

@@ -1,28 +1,39 @@
-"""Batches of images, each time a little different."""
+"""Image batches with data augmentation."""
 
 import keras
 import numpy as np
 
+from keras_transformer._utils.deprecation import warn_deprecated
+
 
 class AugmentedImages(keras.utils.PyDataset):
-    """Batches `(images, labels)` of images that are turned, stretched, slanted and moved at random.
+    """Batches `(images, labels)` of images that are randomly rotated, scaled, sheared and shifted.
 
-    Each is drawn anew for each epoch, by the seed and the number of the epoch alone. What comes in
-    from outside the image is black. Give it to `model.fit` with `shuffle=False`: it shuffles
-    itself.
+    The transformations are drawn anew for every epoch and depend on `seed` and the epoch only. The
+    areas that they uncover are black. Pass the dataset to `model.fit` with `shuffle=False`, because
+    it shuffles itself.
 
     Args:
         images: float32, (images, H, W, C).
         labels: integers, (images,).
-        batch_size: images in a batch; what is left at the end of an epoch waits for the next.
-        seed: an integer.
-        turn: largest angle, in degrees.
-        stretch: largest change of the width, and of the height, as a share.
-        slant: largest shift of the upper edge against the middle, as a share of half the height.
-        move: largest shift along each side, in pixels.
+        batch_size: number of images per batch, B. An epoch omits the images that do not fill a
+            batch, a different selection each time.
+        seed: an integer, the seed of the order and the transformations.
+        rotation: maximum angle of the rotation, in degrees.
+        scale: maximum change of height and width, as a share of them.
+        shear: maximum horizontal shear, in columns per row.
+        shift: maximum shift along each axis, in pixels.
 
     Raises:
-        ValueError: if there are fewer images than a batch holds, or not as many labels.
+        ValueError: if there are fewer images than `batch_size`, `batch_size` is not positive, or
+            the numbers of images and labels differ.
+
+    Example:
+        >>> images, labels = np.ones((10, 28, 28, 1), "float32"), np.arange(10)
+        >>> batches = kt.AugmentedImages(images, labels, batch_size=4, seed=0)
+        >>> batch_images, batch_labels = batches[0]
+        >>> len(batches), batch_images.shape, batch_labels.shape
+        (2, (4, 28, 28, 1), (4,))
     """
 
     def __init__(
@@ -31,30 +42,35 @@ class AugmentedImages(keras.utils.PyDataset):
         labels,
         batch_size,
         seed,
-        turn=10.0,
-        stretch=0.1,
-        slant=0.1,
-        move=1.0,
+        rotation=10.0,
+        scale=0.1,
+        shear=0.1,
+        shift=1.0,
         **kwargs,
     ):
+        ranges = {"rotation": rotation, "scale": scale, "shear": shear, "shift": shift}
+        for old, new in _OLD_NAMES.items():
+            if old in kwargs:
+                warn_deprecated(f"The argument `{old}` is deprecated: use `{new}`.")
+                ranges[new] = kwargs.pop(old)
         super().__init__(**kwargs)
         if len(images) != len(labels) or not 1 <= batch_size <= len(images):
             raise ValueError(
-                "There must be a label for each image, and images for a batch. "
+                "Give one label per image and a `batch_size` from 1 to the number of images. "
                 f"Received: {len(images)} images, {len(labels)} labels, batch_size={batch_size}"
             )
         self.images = images
         self.labels = labels
         self.batch_size = batch_size
         self.seed = seed
-        self.turn = turn
-        self.stretch = stretch
-        self.slant = slant
-        self.move = move
+        self.rotation = ranges["rotation"]
+        self.scale = ranges["scale"]
+        self.shear = ranges["shear"]
+        self.shift = ranges["shift"]
         self.set_epoch(0)
 
     def set_epoch(self, epoch):
-        """Goes to an epoch, the first being 0."""
+        """Starts an epoch, counted from 0; its order depends on `seed` and `epoch` only."""
         self.epoch = epoch
         self._order = np.random.default_rng((self.seed, epoch)).permutation(len(self.images))
 
@@ -71,43 +87,49 @@ class AugmentedImages(keras.utils.PyDataset):
         return transform_images(self.images[rows], matrices, shifts), self.labels[rows]
 
     def _draw(self, random, count):
-        """`count` random 2x2 matrices and shifts."""
-        angle = np.radians(random.uniform(-self.turn, self.turn, count))
-        slant = random.uniform(-self.slant, self.slant, count)
-        height, width = 1 + random.uniform(-self.stretch, self.stretch, (2, count))
+        """Draws `count` matrices (count, 2, 2) and shifts (count, 2)."""
+        angle = np.radians(random.uniform(-self.rotation, self.rotation, count))
+        shear = random.uniform(-self.shear, self.shear, count)
+        height, width = 1 + random.uniform(-self.scale, self.scale, (2, count))
         zero = np.zeros(count)
-        turn = _matrices(np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle))
-        matrices = turn @ _matrices(height, zero, slant, width)
-        return matrices, random.uniform(-self.move, self.move, (count, 2))
+        rotation = _matrices(np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle))
+        matrices = rotation @ _matrices(height, zero, shear, width)
+        return matrices, random.uniform(-self.shift, self.shift, (count, 2))
+
+
+_OLD_NAMES = {"turn": "rotation", "stretch": "scale", "slant": "shear", "move": "shift"}
 
 
 def transform_images(images, matrices, shifts):
-    """Reads images at other places: at matrix · (place - centre) + centre + shift.
+    """Applies an affine transformation to each image.
+
+    The pixel at `position` gets the value at matrix · (position - center) + center + shift.
 
     Args:
         images: float32, (B, H, W, C).
-        matrices: (B, 2, 2), for places as (row, column).
+        matrices: (B, 2, 2), for positions as (row, column).
         shifts: (B, 2), in pixels.
 
     Returns:
-        float32, (B, H, W, C), interpolated linearly; black where there is no image.
+        The transformed images, float32 (B, H, W, C), with bilinear interpolation; black where the
+        position is outside the image.
     """
     batch, height, width, _ = images.shape
-    centre = np.array([height - 1, width - 1]) / 2
-    places = np.indices((height, width)).reshape(2, -1).T - centre
-    places = places @ matrices.transpose(0, 2, 1) + centre + shifts[:, None]  # (B, HW, 2)
-    # A black frame catches what lies outside; what lies further is no different.
-    places = np.clip(places + 1, 0, [height + 1, width + 1])
-    framed = np.pad(images, ((0, 0), (1, 2), (1, 2), (0, 0)))
-    corner = places.astype("int32")
-    y, x = np.moveaxis((places - corner)[..., None].astype("float32"), 2, 0)
+    center = np.array([height - 1, width - 1]) / 2
+    positions = np.indices((height, width)).reshape(2, -1).T - center
+    positions = positions @ matrices.transpose(0, 2, 1) + center + shifts[:, None]  # (B, HW, 2)
+    # Positions outside the image are clipped to a black border, one pixel wide.
+    positions = np.clip(positions + 1, 0, [height + 1, width + 1])
+    padded = np.pad(images, ((0, 0), (1, 2), (1, 2), (0, 0)))
+    corner = positions.astype("int32")
+    y, x = np.moveaxis((positions - corner)[..., None].astype("float32"), 2, 0)
     row, column = np.moveaxis(corner, 2, 0)
-    each = np.arange(batch)[:, None]
-    upper = framed[each, row, column] * (1 - x) + framed[each, row, column + 1] * x
-    lower = framed[each, row + 1, column] * (1 - x) + framed[each, row + 1, column + 1] * x
+    image = np.arange(batch)[:, None]
+    upper = padded[image, row, column] * (1 - x) + padded[image, row, column + 1] * x
+    lower = padded[image, row + 1, column] * (1 - x) + padded[image, row + 1, column + 1] * x
     return (upper * (1 - y) + lower * y).reshape(images.shape)
 
 
 def _matrices(a, b, c, d):
-    """(B,) each -> (B, 2, 2)."""
+    """Stacks four arrays (B,) to matrices [[a, b], [c, d]], (B, 2, 2)."""
     return np.stack([np.stack([a, b], axis=-1), np.stack([c, d], axis=-1)], axis=-2)

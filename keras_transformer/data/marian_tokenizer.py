@@ -1,4 +1,4 @@
-"""Parts of words as ids, as the published Marian models read and write them."""
+"""The sub-word tokenizer of published Marian models."""
 
 import json
 from pathlib import Path
@@ -13,26 +13,26 @@ from keras_transformer._utils.special_tokens import (
 )
 
 _SPACE = "▁"
-# Their names of what `SPECIAL_TOKENS` names. The decoder begins with padding.
-_PUBLISHED = ("<pad>", "<unk>", "<pad>", "</s>")
+# The names of `SPECIAL_TOKENS` in published models, whose decoder starts with padding.
+_PUBLISHED_SPECIAL_TOKENS = ("<pad>", "<unk>", "<pad>", "</s>")
 
 
 class MarianTokenizer:
-    """Takes sentences apart into the pieces of a published Marian model, and joins them again.
+    """Splits sentences into the sub-words of a published Marian model.
 
-    It stands wherever a `Tokenizer` does: `decode(encode(s)) == normalize(s)` for every sentence
-    that holds nothing unknown. The pieces are those of `sentencepiece`; the ids begin with our
-    special tokens, and those of the other pieces follow in the published order. A code such as
-    `>>deu<<` at the beginning of a sentence, with which models of several target languages are
-    told which one to write, is one token.
+    It has the methods of `WordTokenizer` that translation needs, and
+    `decode(encode(s)) == normalize(s)` holds for every sentence without unknown tokens. The
+    sub-words are those of `sentencepiece`. Their ids begin with the special tokens of this package,
+    followed by the other tokens in the published order. A language code at the beginning of a
+    sentence, such as `>>deu<<`, is one token; models with several target languages need it.
 
     Args:
-        processor: the `sentencepiece.SentencePieceProcessor` that does the work.
-        vocabulary: dictionary from each piece to its published id.
+        processor: a `sentencepiece.SentencePieceProcessor`.
+        vocabulary: dictionary from each token to its published id.
 
     Attributes:
-        published_ids: list of the published ids, in the order of ours. That of the padding is in it
-            twice, for the start is no token of its own there.
+        published_ids: list of the published ids in the order of the ids of this tokenizer. The
+            published padding id occurs twice, because it is also the start token.
 
     Raises:
         ValueError: if the ids are not 0, 1, 2 and so on, or a special token is missing.
@@ -40,36 +40,42 @@ class MarianTokenizer:
     References:
         "SentencePiece: A simple and language independent subword tokenizer and detokenizer for
         Neural Text Processing" (Kudo and Richardson, 2018).
+
+    Example:
+        source_tokenizer, target_tokenizer = kt.MarianTokenizer.load("opus-mt-en-de")
+        source_tokenizer.tokenize("Good morning!")
     """
 
     def __init__(self, processor, vocabulary):
         if set(vocabulary.values()) != set(range(len(vocabulary))):
             raise ValueError(
-                "The vocabulary must number its tokens 0, 1, 2 and so on. "
+                "The ids of the vocabulary must be 0, 1, 2 and so on. "
                 f"Received: {len(vocabulary)} tokens, {len(set(vocabulary.values()))} ids"
             )
-        missing = sorted({name for name in _PUBLISHED if name not in vocabulary})
+        missing = sorted({name for name in _PUBLISHED_SPECIAL_TOKENS if name not in vocabulary})
         if missing:
-            raise ValueError(f"The vocabulary must have {_PUBLISHED}. Received: no {missing}")
+            raise ValueError(
+                f"The vocabulary must contain {_PUBLISHED_SPECIAL_TOKENS}. Received: no {missing}"
+            )
         self._processor = processor
-        words = sorted(vocabulary.keys() - set(_PUBLISHED), key=vocabulary.get)
-        self.published_ids = [vocabulary[name] for name in (*_PUBLISHED, *words)]
-        self._tokens = [*SPECIAL_TOKENS, *words]
-        # Text like "</s>" that somebody types is text, and so are our own names.
-        self._ids = {word: i for i, word in enumerate(words, len(SPECIAL_TOKENS))}
+        tokens = sorted(vocabulary.keys() - set(_PUBLISHED_SPECIAL_TOKENS), key=vocabulary.get)
+        self.published_ids = [vocabulary[name] for name in (*_PUBLISHED_SPECIAL_TOKENS, *tokens)]
+        self._tokens = [*SPECIAL_TOKENS, *tokens]
+        # Without the special tokens: "</s>" or "[END]" in a sentence is text.
+        self._ids = {token: i for i, token in enumerate(tokens, len(SPECIAL_TOKENS))}
 
     @classmethod
     def load(cls, folder):
-        """Reads the vocabulary and the pieces of a published model.
+        """Loads the source and the target tokenizer of a published model.
 
         Args:
-            folder: path of a folder with `vocab.json`, `source.spm` and `target.spm`.
+            folder: path of the model's folder, with `vocab.json`, `source.spm` and `target.spm`.
 
         Returns:
-            The `MarianTokenizer` of the source language and that of the target language.
+            A `MarianTokenizer` for the source language and one for the target language.
 
         Raises:
-            FileNotFoundError: if the folder lacks a file.
+            FileNotFoundError: if a file is missing.
             ImportError: if `sentencepiece` is not installed.
             ValueError: if a file is damaged.
         """
@@ -78,46 +84,49 @@ class MarianTokenizer:
         missing = [name for name in names if not (folder / name).is_file()]
         if missing:
             raise FileNotFoundError(
-                f"The tokenizers of a Marian model are the files {', '.join(names)}. "
+                f"The tokenizers of a Marian model are in the files {', '.join(names)}. "
                 f"There is no {' and no '.join(missing)}. Received: {folder}"
             )
         vocabulary = _read_vocabulary(folder / names[0])
-        return tuple(cls(_read_pieces(folder / name), vocabulary) for name in names[1:])
+        return tuple(cls(_read_processor(folder / name), vocabulary) for name in names[1:])
 
     @property
     def vocab_size(self):
-        """Number of ids, the special ones included."""
+        """Number of tokens, including the special tokens."""
         return len(self._tokens)
 
     def normalize(self, sentence):
-        """The sentence as the pieces write it."""
+        """Returns the sentence as `decode` writes it: with normalized characters and spaces."""
         return self.detokenize(self.words(sentence))
 
     def tokenize(self, sentence):
-        """The tokens of a sentence; ▁ stands for the space before a word."""
+        """Splits a sentence into tokens; ▁ marks a space before a word."""
         return self.tokens(self.encode(sentence))
 
     def encode(self, sentence):
-        """The ids of a sentence, without start or end; unknown pieces are `UNKNOWN_ID`."""
+        """Returns the ids of a sentence, without start and end token; unknown tokens get id 1."""
         return [self._ids.get(piece, UNKNOWN_ID) for piece in self.words(sentence)]
 
     def words(self, sentence):
-        """The text of each token of a sentence, known or not, as `sentencepiece` normalizes it; ▁
-        stands for the space before a word."""
+        """Returns the text of each token of a sentence, including the unknown ones.
+
+        `sentencepiece` normalizes the text; ▁ marks a space before a word.
+        """
         code, sentence = _split_code(sentence)
         return [*code, *self._processor.encode(sentence, out_type=str)]
 
     def tokens(self, ids):
-        """The tokens of some ids, special ones included; ▁ stands for the space before a word."""
+        """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokens[int(i)] for i in ids]
 
     def decode(self, ids, replacements=()):
-        """The sentence of some ids.
+        """Converts ids to a sentence.
 
         Args:
-            ids: token ids. Padding and start are left out, the end ends the sentence.
-            replacements: what to write for the unknown pieces, one after the other, with ▁ for a
-                space before it; those that are left are written as the unknown word.
+            ids: token ids. Padding and start tokens are skipped; the sentence ends at the first end
+                token.
+            replacements: texts for the unknown tokens in their order, with ▁ for a space before a
+                word. Further unknown tokens are written as "[UNK]".
 
         Returns:
             The sentence.
@@ -131,15 +140,15 @@ class MarianTokenizer:
         )
 
     def detokenize(self, tokens):
-        """The sentence of some tokens."""
-        # Of pieces that are those of the other language the library keeps the mark.
+        """Joins tokens to a sentence."""
+        # `sentencepiece` keeps the ▁ of sub-words that only the other language has.
         return self._processor.decode_pieces(list(tokens)).replace(_SPACE, " ").strip()
 
     join = renamed_method("join", "detokenize")
 
 
 def _split_code(sentence):
-    """The code of the target language, a list of one or none, and the sentence after it."""
+    """Returns a list of the language code, empty if there is none, and the rest of the sentence."""
     end = sentence.find("<<") + len("<<")
     if not sentence.startswith(">>") or end < len("<<"):
         return [], sentence
@@ -150,20 +159,25 @@ def _read_vocabulary(path):
     try:
         vocabulary = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}. Received: {path}") from None
+        raise ValueError(
+            f"{path} is not valid JSON ({error}): download it again. Received: {path}"
+        ) from None
     if not isinstance(vocabulary, dict) or not all(type(i) is int for i in vocabulary.values()):
-        raise ValueError(f"{path} must hold a dictionary of integers. Received: {path}")
+        raise ValueError(f"{path} must contain a dictionary of integers. Received: {path}")
     return vocabulary
 
 
-def _read_pieces(path):
+def _read_processor(path):
     try:
         import sentencepiece
     except ImportError as error:
         raise ImportError(
-            f"Please pip install keras-transformer[marian]. Received: {error}"
+            "Marian models require SentencePiece: pip install keras3-transformer[marian]. "
+            f"Received: {error}"
         ) from error
     try:
         return sentencepiece.SentencePieceProcessor(model_file=str(path))
     except RuntimeError as error:
-        raise ValueError(f"{path} holds no SentencePiece: {error}. Received: {path}") from None
+        raise ValueError(
+            f"{path} is not a SentencePiece model ({error}): download it again. Received: {path}"
+        ) from None

@@ -1,4 +1,4 @@
-"""What a language model is trained on: words, and the word that comes next."""
+"""Training data for language models: tokens and the tokens that follow them."""
 
 import numpy as np
 
@@ -9,31 +9,37 @@ from keras_transformer.data.tokenizers import encode_target
 
 
 def next_words(tokenizer, texts, seq_length=64):
-    """Each text once: at every position the next word is to be predicted.
+    """Builds the training data of a language model: at every position, the next token is predicted.
 
     Args:
         tokenizer: a `WordTokenizer` or `SubwordTokenizer`.
-        texts: list of texts, each between a start and an end.
-        seq_length: greatest number T of words that are read together; longer texts are cut.
+        texts: list of texts; each is enclosed in a start and an end token.
+        seq_length: maximum length T of the sequences; longer texts are split.
 
     Returns:
-        Inputs and targets for `model.fit` with `MaskedCrossEntropy`: int32 (B, T) both, padded at
-        the end.
+        Inputs and targets for `model.fit` with `MaskedCrossEntropy`: int32 (sequences, T) each,
+        padded at the end.
 
     Raises:
         ValueError: if `seq_length` is not a positive integer or there is no text.
+
+    Example:
+        >>> tokenizer = kt.WordTokenizer.train(["a small dog"])
+        >>> inputs, targets = kt.next_words(tokenizer, ["a small dog"])
+        >>> tokenizer.tokens(inputs[0]), tokenizer.tokens(targets[0])
+        (['[START]', '▁a', '▁small', '▁dog'], ['▁a', '▁small', '▁dog', '[END]'])
     """
-    pieces = _pieces(tokenizer, texts, seq_length)
-    ids = pad_ids(pieces, max(map(len, pieces)))
+    chunks = _chunks(tokenizer, texts, seq_length)
+    ids = pad_ids(chunks, max(map(len, chunks)))
     return ids[:, :-1], ids[:, 1:]
 
 
 def ngram_prefixes(tokenizer, texts, seq_length=64):
-    """Each beginning of each text by itself: only the word after it is to be predicted.
+    """Builds the training data of a language model: for each prefix of a text, its next token.
 
-    This is how recurrent language models are often taught, with the padding first, so that the
-    last word always stands at the end. The predictions are those of `next_words`, and so is the
-    loss; only, each word is read as often as there are words after it.
+    Recurrent language models are often trained this way. The padding is in front, so that the last
+    token of the prefix is at the last position. The predictions and the loss are those of
+    `next_words`, but training takes longer, because a token occurs in all prefixes that contain it.
 
     Args:
         tokenizer: see `next_words`.
@@ -41,29 +47,35 @@ def ngram_prefixes(tokenizer, texts, seq_length=64):
         seq_length: see `next_words`.
 
     Returns:
-        Inputs and targets likewise: int32 (number of beginnings, T) both; the inputs are padded at
-        the beginning, the targets are padding but for the last.
+        Inputs and targets for `model.fit` with `MaskedCrossEntropy`: int32 (prefixes, T) each. The
+        inputs are padded at the beginning; the targets are padding except for the last position.
 
     Raises:
         ValueError: see `next_words`.
+
+    Example:
+        >>> tokenizer = kt.WordTokenizer.train(["a small dog"])
+        >>> inputs, targets = kt.ngram_prefixes(tokenizer, ["a small dog"])
+        >>> tokenizer.tokens(inputs[1]), tokenizer.tokens(targets[1])
+        (['[PAD]', '[PAD]', '[START]', '▁a'], ['[PAD]', '[PAD]', '[PAD]', '▁small'])
     """
-    pieces = _pieces(tokenizer, texts, seq_length)
-    length = max(map(len, pieces)) - 1
-    ends = [(piece, end) for piece in pieces for end in range(1, len(piece))]
-    inputs = pad_ids([piece[:end][::-1] for piece, end in ends], length)[:, ::-1]
+    chunks = _chunks(tokenizer, texts, seq_length)
+    length = max(map(len, chunks)) - 1
+    ends = [(chunk, end) for chunk in chunks for end in range(1, len(chunk))]
+    inputs = pad_ids([chunk[:end][::-1] for chunk, end in ends], length)[:, ::-1]
     targets = np.full_like(inputs, PADDING_ID)
-    targets[:, -1] = [piece[end] for piece, end in ends]
+    targets[:, -1] = [chunk[end] for chunk, end in ends]
     return inputs, targets
 
 
-def _pieces(tokenizer, texts, seq_length):
-    """The ids of all texts, cut where `seq_length` words can be followed by one more."""
+def _chunks(tokenizer, texts, seq_length):
+    """Returns the ids of all texts in chunks of up to `seq_length` + 1, which overlap by one id."""
     check_sizes(seq_length=seq_length)
-    pieces = [
+    chunks = [
         ids[start : start + seq_length + 1]
         for ids in (encode_target(tokenizer, text) for text in texts)
         for start in range(0, len(ids) - 1, seq_length)
     ]
-    if not pieces:
-        raise ValueError(f"A language model needs text to learn from. Received: texts={texts!r}")
-    return pieces
+    if not chunks:
+        raise ValueError(f"Give at least one text to train on. Received: texts={texts!r}")
+    return chunks

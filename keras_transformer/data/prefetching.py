@@ -1,4 +1,4 @@
-"""Batches that are made while the step computes."""
+"""Prefetching of batches in a background thread."""
 
 import collections
 from concurrent.futures import ThreadPoolExecutor
@@ -7,18 +7,22 @@ _END = object()
 
 
 def prefetched(batches, ahead=2):
-    """Yields what an iterator yields, taken from it by a thread a few batches ahead.
+    """Yields the items of an iterator, which a background thread computes in advance.
 
-    On TensorFlow it takes the place of `tf.data.Dataset.from_generator`, whose first use sets
-    glibc's allocator so that from then on every large tensor is mapped into memory anew, page by
-    page: where oneDNN is off, a step then takes up to twice as long.
+    On TensorFlow this replaces `tf.data.Dataset.from_generator`. The first use of that changes the
+    settings of glibc's allocator: from then on every large tensor is newly mapped into memory, page
+    by page, which makes a step up to twice as long where oneDNN is off.
 
-    What the iterator raises is raised here in its turn. Closing this generator, as an exception in
-    the loop around it does, ends the thread after the batch that it makes.
+    Exceptions of the iterator are raised after the batches that precede them. Closing this
+    generator, as an exception in the surrounding loop does, ends the thread after its current
+    batch.
 
     Args:
         batches: an iterator.
-        ahead: number of batches made in advance.
+        ahead: number of batches computed in advance.
+
+    Yields:
+        The items of `batches`, in order.
     """
     pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
     try:

@@ -1,4 +1,4 @@
-"""What BERT is trained on: texts with gaps."""
+"""Pre-training data for BERT: masked tokens and next-sentence prediction."""
 
 import itertools
 from pathlib import Path
@@ -10,14 +10,14 @@ from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.pairs import read_pairs
 
-IS_NEXT, IS_RANDOM = 0, 1
+IS_NEXT, IS_RANDOM = 0, 1  # labels of next-sentence prediction
 
 
 def read_documents(path):
-    """Reads a text file as a list of documents.
+    """Reads the documents of a text file.
 
-    Documents are separated by blank lines; if there is none, every line is one. Of a `.tsv` of
-    sentence pairs, every source sentence is one.
+    Documents are separated by blank lines. In a file without blank lines, every line is a document;
+    in a `.tsv` file of sentence pairs, every source sentence is.
 
     Args:
         path: path of a UTF-8 text file.
@@ -26,8 +26,14 @@ def read_documents(path):
         List of texts.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it holds no text.
+        FileNotFoundError: if the file does not exist.
+        ValueError: if it is not UTF-8 or contains no text.
+
+    Example:
+        >>> with open("text.txt", "w") as file:
+        ...     print("A document", "of two lines.", "", "Another one.", sep="\\n", file=file)
+        >>> kt.read_documents("text.txt")
+        ['A document of two lines.', 'Another one.']
     """
     path = Path(path)
     if not path.is_file():
@@ -37,22 +43,22 @@ def read_documents(path):
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no UTF-8 text: {error}. Received: {path}") from None
+        raise ValueError(f"{path} is not UTF-8 text: {error}. Received: {path}") from None
     if not any(lines):
-        raise ValueError(f"The file holds no text. Received: {path}")
+        raise ValueError(f"The file contains no text. Received: {path}")
     text = "\n".join(lines).strip("\n")
     documents = text.split("\n\n") if "\n\n" in text else text.split("\n")
     return [" ".join(document.split()) for document in documents if document.strip()]
 
 
 def unigram_entropy(ids):
-    """The smallest cross entropy of any guess that ignores the context.
+    """Computes the unigram entropy: the lowest cross entropy of a model that ignores context.
 
     Args:
         ids: integers of any shape.
 
     Returns:
-        The entropy of their frequencies, in nats.
+        The entropy of the frequencies of the ids in nats, a float.
     """
     _, counts = np.unique(ids, return_counts=True)
     shares = counts / counts.sum()
@@ -60,32 +66,45 @@ def unigram_entropy(ids):
 
 
 class PretrainingPairs(keras.utils.PyDataset):
-    """Batches `((ids, segments, positions), {"words", "next"})` to pre-train a BERT on.
+    """Batches for pre-training BERT: masked-token and next-sentence prediction.
 
-    Documents are cut into windows, every window between two words into two texts. For half of them
-    the second text is replaced by one from another window (`next` is 0 if it follows, else 1). Of
-    the words a share is to be guessed: 80% of these are replaced by [MASK], 10% by any word, 10%
-    are left as they are. All of it is drawn anew for each epoch, by the seed and the number of the
-    epoch alone. Give it to `model.fit` with `shuffle=False`: it shuffles itself.
+    A batch is `((ids, segments, positions), {"words", "next"})`, all int32. `ids` and `segments`
+    (B, S) are the input. `positions` (B, M) are the positions of the tokens to predict and "words"
+    (B, M) their original ids, both padded with 0. "next" (B,) is 0 if the second text follows the
+    first, else 1.
 
-    Shape letters: B batch, S = seq_length, M words to guess.
+    Documents are split into windows, and windows at a random word boundary into two texts. In half
+    of the examples the second text comes from another window. Of the tokens to predict, 80% are
+    replaced by [MASK] and 10% by a random token; 10% are unchanged. Everything is drawn anew for
+    every epoch and depends on `seed` and the epoch only. Pass the dataset to `model.fit` with
+    `shuffle=False`, because it shuffles itself.
+
+    Shape letters: B batch, S = seq_length, M maximum number of tokens to predict.
 
     Args:
         documents: list of texts.
         tokenizer: a `WordPieceTokenizer`.
-        seq_length: S; what is shorter is padded.
-        batch_size: B; what is left at the end of an epoch waits for the next.
+        seq_length: S; shorter examples are padded.
+        batch_size: B. An epoch omits the examples that do not fill a batch.
         seed: an integer.
-        mask_rate: share of the words to guess.
-        dynamic: whether every epoch is drawn anew; False to validate.
+        mask_rate: share of the tokens to predict.
+        dynamic: whether to draw anew for every epoch; False for validation.
 
     Raises:
-        ValueError: if a size is not a positive integer, `mask_rate` not in [0, 1), or there are
-            fewer windows of two words than a batch holds, or fewer than two.
+        ValueError: if a size is not a positive integer, `mask_rate` is not in [0, 1), or there are
+            fewer than `batch_size` or fewer than two windows with at least two words.
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 3.1
-        and appendix A; "RoBERTa" (Liu et al., 2019), section 4.1, for masks drawn anew.
+        and appendix A; "RoBERTa" (Liu et al., 2019), section 4.1 (dynamic masking).
+
+    Example:
+        >>> texts = ["a small dog sleeps", "the old cat runs", "a bird sings here"]
+        >>> tokenizer = kt.WordPieceTokenizer.train(texts, min_count=1)
+        >>> batches = kt.PretrainingPairs(texts, tokenizer, seq_length=10, batch_size=3, seed=0)
+        >>> (ids, segments, positions), targets = batches[0]
+        >>> ids.shape, positions.shape, targets["words"].shape, targets["next"].shape
+        ((3, 10), (3, 1), (3, 1), (3,))
     """
 
     def __init__(
@@ -108,29 +127,30 @@ class PretrainingPairs(keras.utils.PyDataset):
         self.seed = seed
         self.mask_rate = mask_rate
         self.dynamic = dynamic
-        self._room = seq_length - 3  # [CLS] and twice [SEP]
-        self._masks = max(1, round(mask_rate * self._room))  # M
+        self._window_length = seq_length - 3  # without [CLS] and twice [SEP]
+        self._max_masked = max(1, round(mask_rate * self._window_length))  # M
         self._documents = [np.array(tokenizer.encode(text).ids, "int32") for text in documents]
-        self._continues = tokenizer.continues()
-        self._words = np.setdiff1d(np.arange(tokenizer.vocab_size), tokenizer.special_ids)
+        self._is_continuation = tokenizer.continues()
+        self._ordinary_ids = np.setdiff1d(np.arange(tokenizer.vocab_size), tokenizer.special_ids)
         self.set_epoch(0)
         if len(self._windows) < max(2, batch_size):
             raise ValueError(
-                "There is too little text for a batch: give more, or a smaller `batch_size`. "
+                "There is too little text for a batch: give more text or a smaller `batch_size`. "
                 f"Received: {len(self._windows)} windows, batch_size={batch_size}"
             )
 
     def set_epoch(self, epoch):
-        """Goes to an epoch, the first being 0."""
+        """Starts an epoch, counted from 0; its examples depend on `seed` and `epoch` only."""
         self.epoch = epoch
         random = np.random.default_rng((self.seed, epoch))
-        windows = []
+        windows, length = [], self._window_length
         for ids in self._documents:
-            # A long document is cut at other places each time.
-            first = random.integers(self._room) if len(ids) > self._room else 0
-            edges = [0, *range(first or self._room, len(ids), self._room), len(ids)]
+            # The first window of a long document has a random length, so that the windows differ
+            # between epochs.
+            first = random.integers(length) if len(ids) > length else 0
+            edges = [0, *range(first or length, len(ids), length), len(ids)]
             windows += [ids[start:end] for start, end in itertools.pairwise(edges)]
-        windows = [window for window in windows if len(self._cuts(window))]
+        windows = [window for window in windows if len(self._split_points(window))]
         self._windows = [windows[i] for i in random.permutation(len(windows))]
 
     def on_epoch_end(self):
@@ -138,9 +158,9 @@ class PretrainingPairs(keras.utils.PyDataset):
             self.set_epoch(self.epoch + 1)
 
     def word_entropy(self):
-        """The `unigram_entropy` of the words to guess in this epoch: the loss to fall below."""
-        words = [target["words"].ravel() for _, target in map(self.__getitem__, range(len(self)))]
-        return unigram_entropy([word for batch in words for word in batch if word])
+        """Computes the unigram entropy of the tokens to predict in this epoch, a baseline loss."""
+        labels = [target["words"].ravel() for _, target in map(self.__getitem__, range(len(self)))]
+        return unigram_entropy([label for batch in labels for label in batch if label])
 
     def __len__(self):
         return len(self._windows) // self.batch_size
@@ -149,40 +169,41 @@ class PretrainingPairs(keras.utils.PyDataset):
         random = np.random.default_rng((self.seed, self.epoch, index))
         first = index * self.batch_size
         rows = [self._draw(random, row) for row in range(first, first + self.batch_size)]
-        ids, segments, positions, words, follows = zip(*rows, strict=True)
-        inputs = (self._pad(ids), self._pad(segments), pad_ids(positions, self._masks))
-        return inputs, {"words": pad_ids(words, self._masks), "next": np.array(follows, "int32")}
+        ids, segments, positions, labels, next_labels = zip(*rows, strict=True)
+        inputs = (self._pad(ids), self._pad(segments), pad_ids(positions, self._max_masked))
+        labels = pad_ids(labels, self._max_masked)
+        return inputs, {"words": labels, "next": np.array(next_labels, "int32")}
 
     def _draw(self, random, row):
-        first, second = self._cut(random, row)
-        follows = IS_NEXT if random.random() < 0.5 else IS_RANDOM
-        if follows == IS_RANDOM:
+        first, second = self._split(random, row)
+        next_label = IS_NEXT if random.random() < 0.5 else IS_RANDOM
+        if next_label == IS_RANDOM:
             other = (row + random.integers(1, len(self._windows))) % len(self._windows)
-            second = self._cut(random, other)[1]
+            second = self._split(random, other)[1]
         ids, segments = self.tokenizer.add_special_tokens(first, second, self.seq_length)
-        ids, positions, words = self._mask(random, np.array(ids))
-        return ids, segments, positions, words, follows
+        ids, positions, labels = self._mask(random, np.array(ids))
+        return ids, segments, positions, labels, next_label
 
-    def _cut(self, random, row):
+    def _split(self, random, row):
         window = self._windows[row]
-        cut = random.choice(self._cuts(window))
+        cut = random.choice(self._split_points(window))
         return window[:cut], window[cut:]
 
-    def _cuts(self, window):
-        """Where a word begins, the first word apart."""
-        return 1 + np.flatnonzero(~self._continues[window[1:]])
+    def _split_points(self, window):
+        """Returns the indices at which a word begins, except for the first word."""
+        return 1 + np.flatnonzero(~self._is_continuation[window[1:]])
 
     def _mask(self, random, ids):
         special = (self.tokenizer.cls_id, self.tokenizer.sep_id)
-        places = np.flatnonzero(~np.isin(ids, special))
-        count = min(self._masks, max(1, round(self.mask_rate * len(places))))
-        positions = np.sort(random.choice(places, count, replace=False))
-        words, masked = ids[positions], ids.copy()
-        chance = random.random(count)
-        replaced = np.where(chance < 0.8, self.tokenizer.mask_id, words)
-        anything = random.choice(self._words, count)
-        masked[positions] = np.where(chance >= 0.9, anything, replaced)
-        return masked, positions, words
+        candidates = np.flatnonzero(~np.isin(ids, special))
+        count = min(self._max_masked, max(1, round(self.mask_rate * len(candidates))))
+        positions = np.sort(random.choice(candidates, count, replace=False))
+        labels, masked = ids[positions], ids.copy()
+        draws = random.random(count)
+        replaced = np.where(draws < 0.8, self.tokenizer.mask_id, labels)
+        random_ids = random.choice(self._ordinary_ids, count)
+        masked[positions] = np.where(draws >= 0.9, random_ids, replaced)
+        return masked, positions, labels
 
     def _pad(self, sequences):
         return pad_ids(sequences, self.seq_length)

@@ -1,4 +1,4 @@
-"""Questions with the texts that hold their answers."""
+"""Training data for extractive question answering: windows with answer spans."""
 
 from typing import NamedTuple
 
@@ -8,13 +8,13 @@ from keras_transformer.data.batches import pad_ids
 
 
 class Window(NamedTuple):
-    """A question and a part of a text, as BERT reads them.
+    """The input of BERT for a question and a part of its context.
 
     Attributes:
-        ids: list of token ids.
-        segments: list of the same length.
-        begin: index of the first token of the text.
-        offsets: list of (start, end) in characters of the text, one for each token of it.
+        ids: list of the token ids: `[CLS] question [SEP] context [SEP]`.
+        segments: list of the segment ids, 0 for the question and 1 for the context.
+        begin: index of the first context token.
+        offsets: list of (start, end) for each context token, in characters of the whole context.
     """
 
     ids: list
@@ -24,63 +24,74 @@ class Window(NamedTuple):
 
 
 def question_windows(tokenizer, question, context, length):
-    """Lays windows over a text that is too long to be read at once; half of each is in the next.
+    """Splits a context into windows that overlap by half, each with the question in front.
 
     Args:
         tokenizer: a `WordPieceTokenizer`.
-        question: a text, cut to half of the room.
+        question: a text, truncated to half of a window.
         context: a text.
-        length: number of tokens of the longest window.
+        length: maximum number of tokens of a window.
 
     Returns:
         List of `Window`.
 
     Raises:
-        ValueError: if question or context have no words, or there is no room for both.
+        ValueError: if the question or the context has no tokens, or `length` is too small for both.
     """
-    asked = tokenizer.encode(question).ids[: (length - 3) // 2]
+    question_ids = tokenizer.encode(question).ids[: (length - 3) // 2]
     ids, offsets = tokenizer.encode(context)
-    if not asked or not ids:
+    if not question_ids or not ids:
         raise ValueError(
-            "There must be a question and a text, and room for both. "
-            f"Received: {question!r}, a text of {len(ids)} tokens, length={length}"
+            "Give a question and a context with words, and a length that fits both. "
+            f"Received: {question!r}, a context of {len(ids)} tokens, length={length}"
         )
-    room = length - 3 - len(asked)
-    step = (room + 1) // 2
-    begin = len(asked) + 2
+    size = length - 3 - len(question_ids)
+    step = (size + 1) // 2
+    begin = len(question_ids) + 2
     windows = []
-    for start in range(0, max(len(ids) - room, 0) + step, step):
-        joined = tokenizer.add_special_tokens(asked, ids[start : start + room])
-        windows.append(Window(*joined, begin, offsets[start : start + room]))
+    for start in range(0, max(len(ids) - size, 0) + step, step):
+        joined = tokenizer.add_special_tokens(question_ids, ids[start : start + size])
+        windows.append(Window(*joined, begin, offsets[start : start + size]))
     return windows
 
 
 def answer_examples(tokenizer, examples, length):
-    """What `AnsweringBert` is fine-tuned on.
+    """Builds the inputs and targets for fine-tuning `AnsweringBert`.
 
-    A window without the answer has its answer at the first token, [CLS].
+    A long context is split into overlapping windows. In a window without the whole answer, the
+    target is the first token, [CLS].
 
     Args:
         tokenizer: a `WordPieceTokenizer`.
         examples: list of (question, context, start, end); the answer is `context[start:end]`.
-        length: S, the length of a window.
+        length: S, the length of a window in tokens; shorter windows are padded.
 
     Returns:
-        `((ids, segments), {"start", "end"})`: int32, (windows, S), and the index of the answer's
-        first and last token, (windows,).
+        `((ids, segments), {"start", "end"})`: the input, int32 (windows, S) each, and the index of
+        the first and the last token of the answer, int32 (windows,) each.
 
     Raises:
-        ValueError: if an answer is outside its text, or no word of it.
+        ValueError: if an answer is not within its context or has no word, or a question or a
+            context has no word.
+
+    Example:
+        >>> tokenizer = kt.WordPieceTokenizer.train(["who sleeps the dog sleeps"], min_count=1)
+        >>> examples = [("who sleeps", "the dog sleeps", 4, 7)]  # the answer is "dog"
+        >>> (ids, segments), spans = kt.answer_examples(tokenizer, examples, length=10)
+        >>> tokenizer.tokens(ids[0])
+        ['[CLS]', 'who', 'sleeps', '[SEP]', 'the', 'dog', 'sleeps', '[SEP]', '[PAD]', '[PAD]']
+        >>> spans["start"].tolist(), spans["end"].tolist()
+        ([5], [5])
     """
     rows = []
     for question, context, start, end in examples:
         if not 0 <= start < end <= len(context):
             raise ValueError(
-                f"The answer must be within the text, of {len(context)} characters. "
+                f"The answer must be within the context of {len(context)} characters. "
                 f"Received: start={start}, end={end}"
             )
         if not tokenizer.encode(context[start:end]).ids:
-            raise ValueError(f"The answer has no word. Received: {context[start:end]!r}")
+            raise ValueError(f"The answer must contain a word. Received: {context[start:end]!r}")
         for window in question_windows(tokenizer, question, context, length):
             rows.append((window.ids, window.segments, *_span(window, start, end)))
     ids, segments, starts, ends = zip(*rows, strict=True)
@@ -89,7 +100,7 @@ def answer_examples(tokenizer, examples, length):
 
 
 def _span(window, start, end):
-    """The first and the last token of an answer, or twice 0 if it is not all in the window."""
+    """Returns the first and last token of an answer, or (0, 0) if the window has not all of it."""
     if window.offsets[0][0] > start or window.offsets[-1][1] < end:
         return 0, 0
     inside = [i for i, (s, e) in enumerate(window.offsets) if s < end and e > start]

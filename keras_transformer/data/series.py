@@ -1,4 +1,4 @@
-"""Series of numbers, as windows to learn to foretell the next number from."""
+"""Time series: reading, scaling and splitting into windows for forecasting."""
 
 import csv
 
@@ -8,18 +8,18 @@ from keras_transformer._utils.checks import check_sizes
 
 
 def read_series(path, column=None):
-    """Reads a column of numbers.
+    """Reads a column of numbers from a CSV file.
 
     Args:
-        path: a CSV file in UTF-8 whose first line names the columns.
-        column: the name of the column; None: the last one.
+        path: path of a CSV file in UTF-8 whose first line has the column names.
+        column: name of the column; None for the last one.
 
     Returns:
-        float64 (N,).
+        The numbers, float64 (N,).
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if there is no such column, or something in it is no finite number.
+        ValueError: if the column does not exist or contains anything but finite numbers.
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
@@ -29,30 +29,30 @@ def read_series(path, column=None):
             raise ValueError(
                 f"{path} has no such column: choose one of {columns}. Received: {column!r}"
             )
-        series = [_number(row[column], path, reader.line_num) for row in reader]
+        series = [_parse_number(row[column], path, reader.line_num) for row in reader]
     return np.array(series)
 
 
-def _number(text, path, line):
+def _parse_number(text, path, line):
     try:
         number = float(text)
     except (TypeError, ValueError):
         number = np.nan
     if not np.isfinite(number):
-        raise ValueError(f"{path}, line {line}: give a number. Received: {text!r}")
+        raise ValueError(f"{path}, line {line}: expected a finite number. Received: {text!r}")
     return number
 
 
 def fibonacci(length):
-    """The first Fibonacci numbers, 0, 1, 1, 2, …, as float64 (N,).
+    """Returns the first Fibonacci numbers, 0, 1, 1, 2, …, as float64 (length,).
 
     Raises:
-        ValueError: if `length` is not a positive integer, or so large that the last ones overflow.
+        ValueError: if `length` is not a positive integer, or above 1477, where float64 overflows.
     """
     check_sizes(length=length)
     if length > 1477:
         raise ValueError(
-            f"Take 1477 Fibonacci numbers at most: the next overflows. Received: length={length}"
+            f"`length` must be at most 1477: larger numbers overflow. Received: length={length}"
         )
     numbers = [0.0, 1.0]
     while len(numbers) < length:
@@ -61,36 +61,37 @@ def fibonacci(length):
 
 
 def scale(series):
-    """The series moved and stretched to 0 … 1.
+    """Returns the series scaled to the range from 0 to 1.
 
     Raises:
-        ValueError: if there are no two different numbers.
+        ValueError: if the series has fewer than two different numbers.
     """
     if len(series) == 0 or np.min(series) == np.max(series):
         raise ValueError(
-            f"Only a series of different numbers can be scaled. Received: {len(series)} equal ones"
+            "A series needs at least two different numbers to be scaled. "
+            f"Received: {len(series)} equal numbers"
         )
     return (series - np.min(series)) / (np.max(series) - np.min(series))
 
 
 def make_windows(series, steps, stride=1):
-    """Cuts a series into runs of numbers, each with the number that follows it.
+    """Splits a series into windows, each with the number that follows it as the target.
 
     Args:
-        series: (N,).
-        steps: numbers in a window, T.
-        stride: from the begin of a window to that of the next; `steps`: without overlap.
+        series: the numbers, (N,).
+        steps: length of a window, T.
+        stride: distance between the starts of successive windows; `steps` for no overlap.
 
     Returns:
-        The windows, float32 (M, T, 1), and the numbers after them, float32 (M, 1).
+        The windows, float32 (M, T, 1), and the targets, float32 (M, 1).
 
     Raises:
-        ValueError: if a size is not a positive integer, or the series has no window.
+        ValueError: if a size is not a positive integer, or the series has at most `steps` numbers.
     """
     check_sizes(steps=steps, stride=stride)
     if len(series) <= steps:
         raise ValueError(
-            f"The series must be longer than a window of {steps} and the number after it. "
+            f"The series must be longer than a window of {steps} numbers. "
             f"Received: {len(series)} numbers"
         )
     windows = np.lib.stride_tricks.sliding_window_view(series, steps + 1)[::stride]

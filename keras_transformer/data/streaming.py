@@ -1,4 +1,4 @@
-"""Sentence pairs that do not fit into the memory."""
+"""Streaming of sentence pairs from files that do not fit into memory."""
 
 import codecs
 import collections
@@ -12,44 +12,44 @@ import numpy as np
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer.data.pairs import is_header, parse_line
 
-# Some ten megabytes of text, and hundreds of batches: enough to find pairs of equal length.
+# About ten megabytes of text and hundreds of batches: enough to fill batches of similar length.
 BLOCK_PAIRS = 65_536
 
 
 class PairFile:
-    """A file of sentence pairs, of which one block at a time is in memory.
+    """A file of sentence pairs that is read block by block.
 
-    It is read once from end to end when it is opened, to find where the blocks begin.
+    The constructor reads the whole file once to find the blocks and to count the pairs.
 
     Args:
-        path: a file of tab-separated UTF-8 text, one pair per line: `.tsv` or `.txt`.
-        keep: function from the two sentences to None, if the pair is to be kept, or to the reason
-            why not.
-        block_pairs: number of lines in a block.
+        path: path of a file of tab-separated UTF-8 text, `.tsv` or `.txt`, one pair per line.
+        rejection_reason: function of a source and a target sentence that returns None to accept the
+            pair, or the reason to drop it.
+        block_pairs: number of lines per block.
 
     Attributes:
-        digest: SHA-256 of the file, in hexadecimal digits.
-        dropped: number of pairs left out, by reason.
+        digest: SHA-256 digest of the file, hexadecimal.
+        dropped: dictionary from each reason to the number of pairs dropped for it.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is not such text, or no pair is kept.
+        FileNotFoundError: if the file does not exist or is not `.tsv` or `.txt`.
+        ValueError: if the file is not tab-separated text, or no pair is accepted.
     """
 
-    def __init__(self, path, keep=lambda source, target: None, block_pairs=BLOCK_PAIRS):
+    def __init__(self, path, rejection_reason=lambda source, target: None, block_pairs=BLOCK_PAIRS):
         check_sizes(block_pairs=block_pairs)
         self.path = Path(path)
-        self._keep = keep
-        self._starts = []  # of the blocks: offset in bytes and number of the line before
+        self._rejection_reason = rejection_reason
+        self._starts = []  # per block: offset in bytes and number of lines before it
         self.dropped = {}
         if self.path.suffix.lower() not in (".tsv", ".txt") or not self.path.is_file():
             raise FileNotFoundError(
-                "Only tab-separated text, .tsv or .txt, can be streamed; scripts/prepare_data.py "
-                f"writes it. Received: {path}"
+                "Only existing .tsv and .txt files can be streamed; convert other formats with "
+                f"scripts/prepare_data.py. Received: {path}"
             )
         self._length = self._scan(block_pairs)
         if not self._length:
-            raise ValueError(f"{path} holds no pair to train on. Received: {self.dropped}")
+            raise ValueError(f"{path} contains no pair to train on. Received: {self.dropped}")
 
     def __len__(self):
         return self._length
@@ -64,42 +64,46 @@ class PairFile:
         return len(self._starts)
 
     def read_block(self, block):
-        """The pairs of a block that are kept, a list of (source, target)."""
-        offset, before = self._starts[block]
+        """Returns the accepted pairs of a block, a list of (source, target)."""
+        offset, previous_lines = self._starts[block]
         end = self._starts[block + 1][0] if block + 1 < len(self._starts) else None
         with open(self.path, "rb") as file:
             file.seek(offset)
             data = file.read(None if end is None else end - offset)
-        pairs = self._parse(data.split(b"\n"), before)
-        return [pair for pair in pairs if self._keep(*pair) is None]
+        pairs = self._parse(data.split(b"\n"), previous_lines)
+        return [pair for pair in pairs if self._rejection_reason(*pair) is None]
 
     def sentences(self, *sides):
-        """All sentences of the source (0), the target (1) or both, as what can be read again."""
+        """Returns an iterable of the sentences of the source (0), the target (1) or both.
+
+        It can be iterated over several times.
+        """
         return _Sentences(self, sides)
 
     def _scan(self, block_pairs):
-        """Finds the blocks that hold anything, and returns the number of pairs kept."""
-        total, before, offset = 0, 0, 0
+        """Finds the blocks with accepted pairs and returns the number of these pairs."""
+        total, previous_lines, offset = 0, 0, 0
         digest = hashlib.sha256()
         with open(self.path, "rb") as file:
             while lines := list(itertools.islice(file, block_pairs)):
                 digest.update(b"".join(lines))
-                kept = self._count(lines, before)
-                if kept:
-                    self._starts.append((offset, before))
-                total += kept
-                before, offset = before + len(lines), offset + sum(map(len, lines))
+                accepted = self._count_accepted(lines, previous_lines)
+                if accepted:
+                    self._starts.append((offset, previous_lines))
+                total += accepted
+                previous_lines, offset = previous_lines + len(lines), offset + sum(map(len, lines))
         self.digest = digest.hexdigest()
         return total
 
-    def _count(self, lines, before):
-        reasons = collections.Counter(self._keep(*pair) for pair in self._parse(lines, before))
-        kept = reasons.pop(None, 0)
+    def _count_accepted(self, lines, previous_lines):
+        pairs = self._parse(lines, previous_lines)
+        reasons = collections.Counter(self._rejection_reason(*pair) for pair in pairs)
+        accepted = reasons.pop(None, 0)
         self.dropped = dict(collections.Counter(self.dropped) + reasons)
-        return kept
+        return accepted
 
-    def _parse(self, lines, before):
-        for number, line in enumerate(lines, start=before + 1):
+    def _parse(self, lines, previous_lines):
+        for number, line in enumerate(lines, start=previous_lines + 1):
             if number == 1:
                 line = line.removeprefix(codecs.BOM_UTF8)
             try:
@@ -121,19 +125,19 @@ class _Sentences:
 
 
 class StreamedBuckets(keras.utils.PyDataset):
-    """Batches of a `PairFile`: those of `LengthBuckets`, block by block.
+    """The batches of a `PairFile`, made with `LengthBuckets` block by block.
 
-    The order of the blocks and the pairs in each of them are reshuffled for each epoch. It depends
-    on the seed and the epoch alone, and each batch can be fetched by its index: training goes on
-    anywhere.
+    The blocks, and the pairs within each block, are shuffled for every epoch. The order depends on
+    `seed` and the epoch only, and batches are accessed by index, so that training can resume at any
+    step.
 
     Args:
         file: a `PairFile`.
-        make_batches: function from a list of pairs and a seed to their `LengthBuckets`.
-        seed: of the order; None keeps it.
+        make_batches: function of a list of pairs and a seed that returns their `LengthBuckets`.
+        seed: seed of the shuffling; None for no shuffling.
 
     Raises:
-        ValueError: when a block turns out to have another number of batches than was counted.
+        ValueError: on access, if the number of batches of a block differs from `block_stats`.
     """
 
     def __init__(self, file, make_batches, seed=None, **kwargs):
@@ -146,14 +150,15 @@ class StreamedBuckets(keras.utils.PyDataset):
 
     @property
     def block_stats(self):
-        """Of each block the number of its batches, their lengths and their share of padding.
+        """For each block: the number of batches, their lengths and their share of padding.
 
-        The file is read once to count them, unless the counts of an equal one, which JSON can hold,
-        are set before. Those of another number of blocks are not used.
+        Computing them reads the whole file. To avoid that, set them to the values of an earlier run
+        on the same file, which JSON can store. Values for another number of blocks are ignored.
         """
         if self._block_stats is None:
-            opened = map(self._open, range(self.file.number_of_blocks))  # one at a time
-            self._block_stats = [[len(x), x.shapes, x.padding_share] for x in opened]
+            # A lazy map, so that only one block at a time is in memory.
+            blocks = map(self._make_block_batches, range(self.file.number_of_blocks))
+            self._block_stats = [[len(x), x.shapes, x.padding_share] for x in blocks]
         return self._block_stats
 
     @block_stats.setter
@@ -163,7 +168,7 @@ class StreamedBuckets(keras.utils.PyDataset):
 
     @property
     def shapes(self):
-        """The lengths that occur."""
+        """The sequence lengths of the batches."""
         return sorted({length for _, shapes, _ in self.block_stats for length in shapes})
 
     @property
@@ -173,7 +178,7 @@ class StreamedBuckets(keras.utils.PyDataset):
         return float(np.average(shares, weights=weights))
 
     def set_epoch(self, epoch):
-        """Goes to an epoch, the first being 0."""
+        """Starts an epoch, counted from 0; its order depends on `seed` and `epoch` only."""
         self.epoch = epoch
         self._order = np.arange(self.file.number_of_blocks)
         if self.seed is not None:
@@ -188,24 +193,24 @@ class StreamedBuckets(keras.utils.PyDataset):
 
     def __getitem__(self, index):
         if not 0 <= index < len(self):
-            raise IndexError(f"There are {len(self)} batches. Received: {index}")
+            raise IndexError(f"The index must be in [0, {len(self)}). Received: {index}")
         ends = np.cumsum([self.block_stats[block][0] for block in self._order])
-        place = int(np.searchsorted(ends, index, side="right"))
-        if self._loaded[0] != place:
-            batches = self._open(self._order[place])
-            self._check(self._order[place], batches)
+        position = int(np.searchsorted(ends, index, side="right"))
+        if self._loaded[0] != position:
+            batches = self._make_block_batches(self._order[position])
+            self._check_count(self._order[position], batches)
             batches.set_epoch(self.epoch)
-            self._loaded = place, batches
-        return self._loaded[1][index - (ends[place] - len(self._loaded[1]))]
+            self._loaded = position, batches
+        return self._loaded[1][index - (ends[position] - len(self._loaded[1]))]
 
-    def _open(self, block):
+    def _make_block_batches(self, block):
         seed = None if self.seed is None else self.seed + int(block)
         return self._make_batches(self.file.read_block(block), seed)
 
-    def _check(self, block, batches):
+    def _check_count(self, block, batches):
         if len(batches) != self.block_stats[block][0]:
             raise ValueError(
-                f"A block of {self.file.path} has {len(batches)} batches: they were counted by "
-                "another version or for other settings. Remove batches.json from the run's folder. "
-                f"Received: {self.block_stats[block][0]} in `block_stats`"
+                f"A block of {self.file.path} has {len(batches)} batches, which does not match the "
+                "`block_stats` of another version or other settings. Remove batches.json from the "
+                f"run folder. Received: {self.block_stats[block][0]} in `block_stats`"
             )

@@ -1,4 +1,4 @@
-"""Sentences as ids, and back without loss."""
+"""Reversible tokenizers: sentences to ids and back."""
 
 import collections
 import os
@@ -12,8 +12,8 @@ from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 
-# A word keeps the mark of the space before it (and its inner apostrophes), a punctuation mark is a
-# token of its own: so the text can be put together again as it was.
+# Words keep a mark for the space before them and their inner apostrophes; punctuation marks are
+# separate tokens. This makes tokenization reversible.
 _SPACE = "▁"
 _UNKNOWN = SPECIAL_TOKENS[UNKNOWN_ID]
 _TOKEN = Regex(rf"{_SPACE}?\w+(?:['’]\w+)*|{_SPACE}?[^\w\s{_SPACE}]")
@@ -21,111 +21,123 @@ _PRE_TOKENIZER = pre_tokenizers.Sequence(
     [pre_tokenizers.Metaspace(_SPACE), pre_tokenizers.Split(_TOKEN, "isolated")]
 )
 
-# What the vocabulary drops is no part of a token, except for letters in a word, and accents.
+# The original text of a token, see `Tokenizer.words`, includes characters that the normalizer drops
+# only if they are letters within a word or combining accents.
 _ACCENTS = r"[\u0300-\u036f]*"
 _LETTERS = r"[\w\u0300-\u036f]*"
 _WORD = re.compile(r"\w\S*\Z")
-_SIGN = re.compile(rf"[^\w\u0300-\u036f]{_ACCENTS}\Z")
+_PUNCTUATION = re.compile(rf"[^\w\u0300-\u036f]{_ACCENTS}\Z")
 _BEFORE_WORD, _AFTER_WORD = re.compile(rf"{_LETTERS}\Z"), re.compile(_LETTERS)
-_AFTER_SIGN = re.compile(_ACCENTS)
+_AFTER_PUNCTUATION = re.compile(_ACCENTS)
 
 
 class Tokenizer:
-    """Takes sentences apart into tokens, and joins them again.
+    """Base class of `WordTokenizer` and `SubwordTokenizer`.
 
-    What it takes apart it puts together again: `decode(encode(s)) == normalize(s)` for every
-    sentence that holds nothing unknown. Its file is the JSON of Hugging Face `tokenizers`.
+    Tokenization is reversible: `decode(encode(s)) == normalize(s)` for every sentence without
+    unknown tokens. The file format is the JSON of Hugging Face `tokenizers`.
 
     Args:
-        tokenizer: the `tokenizers.Tokenizer` that does the work; made by `train` of a subclass, or
-            by `load`.
+        tokenizer: a `tokenizers.Tokenizer`. Use `train` of a subclass, or `load`, to make one.
     """
 
     def __init__(self, tokenizer):
-        # Text like "[END]" that somebody types is text.
+        # "[END]" in a sentence is text, not the special token.
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
 
     @staticmethod
     def load(path):
-        """Reads what `save` wrote.
+        """Loads a tokenizer from a file written by `save`.
+
+        Args:
+            path: path of the JSON file.
 
         Returns:
-            A `WordTokenizer` or a `SubwordTokenizer`, as the file says.
+            A `WordTokenizer` or a `SubwordTokenizer`, depending on the file.
 
         Raises:
-            FileNotFoundError: if there is no such file.
-            ValueError: if the file is no tokenizer of these kinds.
+            FileNotFoundError: if the file does not exist.
+            ValueError: if the file is not a word or BPE tokenizer of this package.
         """
         tokenizer = read_tokenizer_file(path)
-        kind = _KINDS.get(type(tokenizer.model))
-        if kind is None:
-            raise ValueError(f"{path} must hold words or BPE subwords. Received: {tokenizer.model}")
+        tokenizer_class = _CLASSES.get(type(tokenizer.model))
+        if tokenizer_class is None:
+            raise ValueError(
+                f"{path} must be a tokenizer of words or BPE sub-words. Received: {tokenizer.model}"
+            )
         found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIAL_TOKENS)))
         parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)
         if any(part is None for part in parts):
-            raise ValueError(f"{path} lacks the rules for splitting and joining. Received: {path}")
+            raise ValueError(
+                f"{path} lacks a normalizer, pre-tokenizer or decoder. Received: {path}"
+            )
         if found != SPECIAL_TOKENS:
             raise ValueError(
                 f"The vocabulary of {path} must begin with {SPECIAL_TOKENS}. Received: {found}"
             )
-        return kind(tokenizer)
+        return tokenizer_class(tokenizer)
 
     def save(self, path):
-        """Writes a JSON file."""
+        """Writes the tokenizer to a JSON file."""
         with atomic_replace(path) as temporary:
             temporary.write_text(self.to_json(), encoding="utf-8")
 
     def to_json(self):
-        """The vocabulary and the rules as the text of the file."""
+        """Returns the tokenizer as JSON text."""
         return self._tokenizer.to_str(pretty=True)
 
     @property
     def vocab_size(self):
-        """Number of ids, the special ones included."""
+        """Number of tokens, including the special tokens."""
         return self._tokenizer.get_vocab_size()
 
     def normalize(self, sentence):
-        """The sentence as the vocabulary writes it."""
+        """Returns the sentence with the spelling of the vocabulary: case, punctuation, spaces."""
         return self._tokenizer.normalizer.normalize_str(sentence)
 
     def tokenize(self, sentence):
-        """The tokens of a sentence; ▁ stands for the space before a word."""
+        """Splits a sentence into tokens; ▁ marks a space before a word."""
         return self._tokenizer.encode(sentence).tokens
 
     def encode(self, sentence):
-        """The ids of a sentence, without start or end; unknown words are `UNKNOWN_ID`."""
+        """Returns the ids of a sentence, without start and end token; unknown words get id 1."""
         return self._tokenizer.encode(sentence).ids
 
     def words(self, sentence):
-        """The text of each token of a sentence, known or not, as it stands there; ▁ stands for the
-        space before a word."""
+        """Returns the original text of each token of a sentence, including the unknown ones.
+
+        ▁ marks a space before a word.
+        """
         normal, sentence = self.normalize(sentence), sentence.replace(_SPACE, "_")
         tokens = [token for token, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
         offsets = self._tokenizer.encode(sentence).offsets
         next_starts = [*(start for start, _ in offsets[1:]), len(sentence)]
         words, last = [], 0
         for token, (start, end), limit in zip(tokens, offsets, next_starts, strict=False):
-            kind, after = (_WORD, _AFTER_WORD) if _WORD.search(token) else (_SIGN, _AFTER_SIGN)
-            if kind is _WORD:
+            pattern, after = _WORD, _AFTER_WORD
+            if not _WORD.search(token):
+                pattern, after = _PUNCTUATION, _AFTER_PUNCTUATION
+            if pattern is _WORD:
                 start = _BEFORE_WORD.search(sentence, last, max(last, start)).start()
             last = after.match(sentence, end, max(end, limit)).end()
-            found = kind.search(sentence[start:last])
+            found = pattern.search(sentence[start:last])
             mark = _SPACE if token.startswith(_SPACE) else ""
             words.append(mark + (found[0] if found else sentence[start:last]))
         return words
 
     def tokens(self, ids):
-        """The tokens of some ids, special ones included; ▁ stands for the space before a word."""
+        """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokenizer.id_to_token(int(i)) for i in ids]
 
     def decode(self, ids, replacements=()):
-        """The sentence of some ids.
+        """Converts ids to a sentence.
 
         Args:
-            ids: token ids. Padding and start are left out, the end ends the sentence.
-            replacements: what to write for the unknown words, one after the other, with ▁ for a
-                space before it; those that are left are written as the unknown word.
+            ids: token ids. Padding and start tokens are skipped; the sentence ends at the first end
+                token.
+            replacements: texts for the unknown tokens in their order, with ▁ for a space before a
+                word. Further unknown tokens are written as "[UNK]".
 
         Returns:
             The sentence.
@@ -142,7 +154,7 @@ class Tokenizer:
         return self.detokenize(tokens)
 
     def detokenize(self, tokens):
-        """The sentence of some tokens."""
+        """Joins tokens to a sentence."""
         return self._tokenizer.decoder.decode(tokens)
 
     join = renamed_method("join", "detokenize")
@@ -151,27 +163,45 @@ class Tokenizer:
 class WordTokenizer(Tokenizer):
     """Splits sentences into words and punctuation marks.
 
+    Tokenization is reversible: `decode(encode(s)) == normalize(s)` for every sentence without
+    unknown words. The file format is the JSON of Hugging Face `tokenizers`.
+
     Args:
-        tokenizer: see `Tokenizer`.
+        tokenizer: a `tokenizers.Tokenizer`. Use `train` or `load` to make one.
+
+    Example:
+        >>> tokenizer = kt.WordTokenizer.train(["Good morning!", "Good night!"])
+        >>> tokenizer.tokenize("Good night!")
+        ['▁Good', '▁night', '!']
+        >>> ids = tokenizer.encode("Good evening!")
+        >>> ids
+        [5, 1, 4]
+        >>> tokenizer.decode(ids)
+        'Good [UNK]!'
     """
 
     @classmethod
     def train(cls, sentences, min_count=1):
-        """Makes a vocabulary, the frequent words first.
+        """Trains a tokenizer: collects the words of the sentences, the most frequent first.
 
-        It reads later sentences as these are written: if none of these has capitals, punctuation
-        or letters beyond ASCII, then it lower-cases, drops punctuation or drops accents. So what
-        users type meets the vocabulary.
+        The tokenizer normalizes its input to the spelling of these sentences. If they have no
+        uppercase letters, it lowercases; if they have no punctuation, it removes punctuation; if
+        they are ASCII only, it removes accents and other non-ASCII characters.
 
         Args:
-            sentences: the sentences to learn from: those of the training part, no others.
-            min_count: words that occur less often become unknown.
+            sentences: iterable of the sentences of the training part.
+            min_count: minimum count of a word; rarer words are unknown.
 
         Returns:
             A `WordTokenizer`.
 
         Raises:
-            ValueError: if no word is left.
+            ValueError: if no word occurs `min_count` times.
+
+        Example:
+            >>> tokenizer = kt.WordTokenizer.train(["good morning", "good night"])
+            >>> tokenizer.tokenize("Good night!")
+            ['▁good', '▁night']
         """
         sentences = list(sentences)
         tokenizer = _make_tokenizer(models.WordLevel(unk_token=_UNKNOWN), sentences)
@@ -187,14 +217,14 @@ class WordTokenizer(Tokenizer):
 
     @staticmethod
     def count_tokens(sentence):
-        """How many tokens a sentence has, whatever the vocabulary."""
+        """Counts the words and punctuation marks of a sentence; needs no vocabulary."""
         return len(_PRE_TOKENIZER.pre_tokenize_str(sentence))
 
 
 class SubwordTokenizer(Tokenizer):
-    """Splits sentences into words, and rare words into pieces: byte-pair encoding (BPE).
+    """Splits sentences into sub-words by byte-pair encoding (BPE).
 
-    Only a character that the training text lacks is unknown.
+    Only characters that do not occur in the training text are unknown.
 
     Args:
         tokenizer: see `Tokenizer`.
@@ -205,20 +235,21 @@ class SubwordTokenizer(Tokenizer):
 
     @classmethod
     def train(cls, sentences, vocab_size=8000):
-        """Makes a vocabulary of the characters and the pieces that are merged most often.
+        """Trains a tokenizer: learns the merges of byte-pair encoding.
 
-        It reads later sentences as these are written: see `WordTokenizer.train`.
+        The tokenizer normalizes its input to the spelling of these sentences, see
+        `WordTokenizer.train`.
 
         Args:
-            sentences: the sentences to learn from, a list or what can be iterated over again: those
-                of the training part, of both languages if they shall share the vocabulary.
-            vocab_size: the greatest number of ids, the special ones included.
+            sentences: the sentences of the training part, of both languages for a shared
+                vocabulary. They are iterated over several times.
+            vocab_size: maximum number of tokens, including the special tokens.
 
         Returns:
             A `SubwordTokenizer`.
 
         Raises:
-            ValueError: if the vocabulary cannot hold the characters, or there are none.
+            ValueError: if there are no characters, or more than the vocabulary can contain.
         """
         tokenizer = _make_tokenizer(models.BPE(unk_token=_UNKNOWN), sentences)
         special = list(SPECIAL_TOKENS)
@@ -229,13 +260,13 @@ class SubwordTokenizer(Tokenizer):
         size = tokenizer.get_vocab_size()
         if size > vocab_size or size == len(special):
             raise ValueError(
-                f"The sentences hold {size - len(special)} characters and pieces: give more "
-                f"sentences or a greater `vocab_size`. Received: vocab_size={vocab_size}"
+                f"The sentences have {size - len(special)} different characters: give more "
+                f"sentences or a larger `vocab_size`. Received: vocab_size={vocab_size}"
             )
         return cls(tokenizer)
 
     def words(self, sentence):
-        """The text of each token of a sentence: the piece, or the character that is unknown."""
+        """Returns the text of each token of a sentence: the sub-word or the unknown character."""
         encoding = self._tokenizer.encode(sentence)
         return [
             sentence[start:end] if token == _UNKNOWN else token
@@ -243,12 +274,12 @@ class SubwordTokenizer(Tokenizer):
         ]
 
     def with_dropout(self, rate):
-        """The same tokenizer, which however leaves out merges by chance, other ones each time.
+        """Returns a copy that skips merges at random on every call (BPE-dropout).
 
-        The random numbers are the library's own, which cannot be seeded.
+        The random numbers are those of Hugging Face `tokenizers`, which cannot be seeded.
 
         Args:
-            rate: the chance to leave out a merge, in [0, 1).
+            rate: probability of skipping a merge, in [0, 1).
 
         Returns:
             A `SubwordTokenizer`.
@@ -265,18 +296,24 @@ class SubwordTokenizer(Tokenizer):
         return type(self)(tokenizer)
 
 
-_KINDS = {models.WordLevel: WordTokenizer, models.BPE: SubwordTokenizer}
+_CLASSES = {models.WordLevel: WordTokenizer, models.BPE: SubwordTokenizer}
 
 
 def read_tokenizer_file(path):
-    """The `tokenizers.Tokenizer` of a JSON file, of whatever kind.
+    """Reads a JSON file of Hugging Face `tokenizers`.
+
+    Args:
+        path: path of the file.
+
+    Returns:
+        A `tokenizers.Tokenizer` with any model.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if the file is no tokenizer.
+        FileNotFoundError: if the file does not exist.
+        ValueError: if the file is not a tokenizer file.
     """
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no tokenizer file at {path}.")
+        raise FileNotFoundError(f"There is no tokenizer file; check the path. Received: {path}")
     try:
         return tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises bare Exceptions
@@ -284,13 +321,15 @@ def read_tokenizer_file(path):
 
 
 def encode_source(tokenizer, sentence):
-    """What the encoder reads, when training and when translating alike: the words and the end."""
+    """Returns the ids that the encoder reads: the sentence and the end token."""
     return [*tokenizer.encode(sentence), END_ID]
 
 
 def encode_target(tokenizer, sentence):
-    """The start, the words and the end; the decoder reads all but the last, and predicts all but
-    the first."""
+    """Returns the target ids: the start token, the sentence and the end token.
+
+    The decoder reads all but the last id and predicts all but the first.
+    """
     return [START_ID, *tokenizer.encode(sentence), END_ID]
 
 
@@ -303,14 +342,14 @@ def _make_tokenizer(model, sentences):
 
 
 def _normalizer(sentences):
-    """Writes everything as the sentences are written."""
+    """Returns a normalizer to the spelling of the sentences: case, accents, punctuation."""
     steps = [
         normalizers.NFC(),
         normalizers.Replace(_SPACE, "_"),
-        # Before anything is dropped: some spaces are no ASCII.
+        # First, because some spaces are not ASCII and would be removed below.
         normalizers.Replace(Regex(r"\s+"), " "),
     ]
-    if not any("’" in x for x in sentences):  # as phones write it
+    if not any("’" in x for x in sentences):  # phones insert typographic apostrophes
         steps.append(normalizers.Replace("’", "'"))
     if all(x == x.lower() for x in sentences):
         steps.append(normalizers.Lowercase())
@@ -318,7 +357,7 @@ def _normalizer(sentences):
         steps += [normalizers.NFD(), normalizers.Replace(Regex(r"[^\x00-\x7F]"), "")]
     if all(all(c.isalnum() or c.isspace() for c in x) for x in sentences):
         steps.append(normalizers.Replace(Regex(r"[^\w\s]|_"), ""))
-    # Spaces once more: what was dropped may have stood between two.
+    # Again, because a removed character may have been between two spaces.
     steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
     return normalizers.Sequence(steps)
 

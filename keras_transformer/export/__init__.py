@@ -1,1 +1,1 @@
-"""Trained models in the formats of other programs."""
+"""Exports of trained models to other formats."""

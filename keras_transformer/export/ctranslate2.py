@@ -1,4 +1,4 @@
-"""A trained model as a folder of CTranslate2, which translates fast and needs no Keras."""
+"""Exports a trained model to CTranslate2, for fast inference without Keras."""
 
 from pathlib import Path
 
@@ -16,11 +16,12 @@ from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
-# CTranslate2 looks positions up in a table and refuses what is beyond. 2 MB for vectors of 256.
+# CTranslate2 stores the position encodings in a table and rejects longer sequences. The table takes
+# 2 MB for d_model 256.
 MAX_POSITIONS = 2 * MAX_SOURCE_TOKENS + EXTRA_LENGTH
 QUANTIZATIONS = (None, "int8")
-_NEVER = [PADDING_ID, UNKNOWN_ID, START_ID]  # as in our own search
-_NEVER_BIAS = -3e4  # far below all logits, and still a number in float16
+_FORBIDDEN = [PADDING_ID, UNKNOWN_ID, START_ID]  # as in the search of `Translate`
+_FORBIDDEN_BIAS = -3e4  # far below all logits and still finite in float16
 _ACTIVATIONS = {
     keras.activations.relu: "RELU",
     keras.activations.gelu: "GELU",
@@ -29,46 +30,49 @@ _ACTIVATIONS = {
 
 
 def export_ctranslate2(translate, folder, overwrite=False, quantization=None):
-    """Writes a folder with which CTranslate2 translates as `translate` does.
+    """Exports a translator to CTranslate2; with greedy search, it translates the same.
 
-        export_ctranslate2(Translate.from_run("runs/english-german"), "exported")
+    Load the folder with `CTranslate2Translate`, or without this package as in the example.
 
-    `CTranslate2Translate` uses it. Without this package, `ctranslate2` and `tokenizers` are enough:
-
-        source = tokenizers.Tokenizer.from_file("folder/source_tokenizer.json")
-        target = tokenizers.Tokenizer.from_file("folder/target_tokenizer.json")
-        translator = ctranslate2.Translator("folder")
-        tokens = [source.encode(sentence).tokens for sentence in sentences]
-        results = translator.translate_batch(tokens, beam_size=1, min_decoding_length=0)
-        print([target.decoder.decode(result.hypotheses[0]) for result in results])
-
-    CTranslate2 adds start and end. No translation has padding, start or an unknown word in it.
-    Sentences have less than `MAX_POSITIONS` tokens, and unless told otherwise `translate_batch`
-    cuts sources after 1,024 tokens and translations after 256, and lets no translation be empty.
+    CTranslate2 adds the start and end tokens itself. Padding, start and unknown tokens never occur
+    in a translation. Sequences must be shorter than `MAX_POSITIONS` tokens. By default,
+    `translate_batch` truncates sources after 1,024 tokens and translations after 256, and produces
+    at least one token.
 
     Args:
-        translate: a `Translate` with a `TransformerModel` and tokenizers of words or of subwords.
-        folder: path of the folder to write.
-        overwrite: whether to replace an earlier export, which stays until the new one is whole.
-        quantization: None for float32, "int8" for a quarter of the size.
+        translate: a `Translate` with a `TransformerModel` and word or BPE tokenizers.
+        folder: path of the output folder.
+        overwrite: whether to replace an existing export. It is replaced only once the new one is
+            complete.
+        quantization: `None` for float32 or `"int8"`, which takes a quarter of the size.
 
     Raises:
-        FileExistsError: if `folder` exists and is not an earlier export to overwrite.
+        FileExistsError: if `folder` exists and is not an export to overwrite.
         ImportError: if `ctranslate2` is not installed.
         OSError: if writing fails.
-        ValueError: if CTranslate2 cannot express the model or the tokenizers, or there is no such
-            quantization.
+        ValueError: if CTranslate2 does not support the model or the tokenizers, or the quantization
+            is unknown.
 
     References:
         https://opennmt.net/CTranslate2/python/ctranslate2.specs.TransformerSpec.html
+
+    Example:
+        export_ctranslate2(Translate.from_run("runs/english-german"), "exported")
+
+        source = tokenizers.Tokenizer.from_file("exported/source_tokenizer.json")
+        target = tokenizers.Tokenizer.from_file("exported/target_tokenizer.json")
+        translator = ctranslate2.Translator("exported")
+        tokens = [source.encode(sentence).tokens for sentence in sentences]
+        results = translator.translate_batch(tokens, beam_size=1, min_decoding_length=0)
+        print([target.decoder.decode(result.hypotheses[0]) for result in results])
     """
     source_tokenizer, target_tokenizer = translate.source_tokenizer, translate.target_tokenizer
     _check_tokenizers(source_tokenizer, target_tokenizer)
     _check_model(translate.model)
     if quantization not in QUANTIZATIONS:
         raise ValueError(
-            f"`quantization` must be one of {QUANTIZATIONS}; ctranslate2.Translator(compute_type=…)"
-            f" converts to others when loading. Received: {quantization!r}"
+            f"`quantization` must be one of {QUANTIZATIONS}. For other types, pass `compute_type` "
+            f"to ctranslate2.Translator when loading. Received: {quantization!r}"
         )
     check_overwriting(folder, "model.bin", overwrite)
     spec = _make_spec(translate.model)
@@ -84,42 +88,50 @@ def export_ctranslate2(translate, folder, overwrite=False, quantization=None):
 
 
 class CTranslate2Translate:
-    """Translates with a folder that `export_ctranslate2` wrote, as `Translate` does.
+    """Translates with CTranslate2, using a folder written by `export_ctranslate2`.
 
     Args:
-        folder: path of the folder.
+        folder: path of the exported folder.
         **kwargs: arguments of `ctranslate2.Translator`, such as `intra_threads` or
             `compute_type="int8"`.
 
     Raises:
-        FileNotFoundError: if the folder lacks a file.
+        FileNotFoundError: if a file of the export is missing.
         ImportError: if `ctranslate2` is not installed.
+
+    Example:
+        translate = CTranslate2Translate("exported", intra_threads=4)
+        translate(["Good morning!", "Good night!"])
     """
 
     def __init__(self, folder, **kwargs):
         folder = Path(folder)
         if not (folder / "model.bin").exists():
-            raise FileNotFoundError(f"There is no exported model. Received: {folder}")
+            raise FileNotFoundError(
+                f"There is no exported model: run `export_ctranslate2` first. Received: {folder}"
+            )
         self._source_tokenizer = WordTokenizer.load(folder / "source_tokenizer.json")
         self._target_tokenizer = WordTokenizer.load(folder / "target_tokenizer.json")
         self._translator = _import_ctranslate2().Translator(str(folder), **kwargs)
 
     def __call__(self, sentences, beam_size=1, length_penalty=0.6):
-        """Translates.
+        """Translates one or more sentences.
 
-        With a beam the translations are CTranslate2's own: it fills the beam up when a hypothesis
-        ends, and has another length penalty.
+        With `beam_size=1`, the translations equal those of `Translate`. With a larger beam they may
+        differ: CTranslate2 refills the beam when a hypothesis ends and defines the length penalty
+        differently.
 
         Args:
-            sentences: a sentence, or a list or tuple of sentences; not changed.
-            beam_size: number of hypotheses kept for each sentence.
+            sentences: a string, or a list or tuple of strings.
+            beam_size: beam size; 1 is greedy search.
             length_penalty: exponent of the length by which CTranslate2 divides scores.
 
         Returns:
-            A sentence for a sentence, a list for a list; "" for an empty sentence.
+            A string for a string, a list of strings otherwise. The translation of an empty sentence
+            is "".
 
         Raises:
-            TypeError: if something else is given.
+            TypeError: if `sentences` has another type.
             ValueError: if a sentence has more than 1,024 tokens.
         """
         if isinstance(sentences, str):
@@ -132,7 +144,7 @@ class CTranslate2Translate:
             if tokens:
                 lengths.setdefault(len(tokens), []).append((i, tokens))
         translations = [""] * len(sentences)
-        # CTranslate2 has one limit for all sentences of a call.
+        # CTranslate2 has one maximum length per call, so sentences are grouped by length.
         for length, members in lengths.items():
             results = self._translator.translate_batch(
                 [tokens for _, tokens in members],
@@ -148,12 +160,12 @@ class CTranslate2Translate:
         return translations
 
 
-def _check_tokenizers(*both):
-    for tokenizer in both:
+def _check_tokenizers(*all_tokenizers):
+    for tokenizer in all_tokenizers:
         if not isinstance(tokenizer, Tokenizer):
             raise ValueError(
-                "The folder holds tokenizers as the JSON of `tokenizers`. For a published model "
-                "use CTranslate2's own ct2-transformers-converter. "
+                "Only word and BPE tokenizers can be exported. Convert published models with "
+                "CTranslate2's own ct2-transformers-converter. "
                 f"Received: {type(tokenizer).__name__}"
             )
 
@@ -164,13 +176,13 @@ def _check_model(model):
     settings = model.settings
     if settings.d_k != settings.d_v or settings.h * settings.d_k != settings.d_model:
         raise ValueError(
-            "CTranslate2 cannot express heads of other sizes than d_k = d_v = d_model / h. "
+            "CTranslate2 cannot express heads unless d_k = d_v = d_model / h. "
             f"Received: d_k={settings.d_k}, d_v={settings.d_v}, d_model={settings.d_model}, "
             f"h={settings.h}"
         )
     if keras.activations.get(settings.activation) not in _ACTIVATIONS:
         raise ValueError(
-            "CTranslate2 cannot express activations other than Keras's "
+            "CTranslate2 cannot express activations other than "
             f"{[x.__name__ for x in _ACTIVATIONS]}. Received: {settings.activation!r}"
         )
 
@@ -205,14 +217,15 @@ def _import_ctranslate2():
         import ctranslate2
     except ImportError as error:
         raise ImportError(
-            f"Please pip install keras-transformer[ctranslate2]. Received: {error}"
+            "The export requires CTranslate2: pip install 'keras3-transformer[ctranslate2]'. "
+            f"Received: {error}"
         ) from error
     return ctranslate2
 
 
 def _fill_embedding(stack_spec, words_spec, embedding):
-    words_spec.weight = _array(embedding.words.embeddings)  # CTranslate2 scales them by √D as well
-    # Its own positions have all sines before all cosines.
+    words_spec.weight = _array(embedding.words.embeddings)  # CTranslate2 scales them by √D, too
+    # CTranslate2's default encodings have all sines before all cosines, so ours are stored.
     positions = sinusoidal_encoding(MAX_POSITIONS, embedding.output_dim, embedding.base)
     stack_spec.position_encodings.encodings = _array(positions)
 
@@ -220,7 +233,8 @@ def _fill_embedding(stack_spec, words_spec, embedding):
 def _fill_attention(spec, attention, add_norm):
     inputs = [attention.query_projection, attention.key_projection, attention.value_projection]
     *products, output = spec.linear
-    # What reads the same vectors is one product: in self-attention all three.
+    # CTranslate2 fuses projections with the same input: in self-attention all three, in
+    # cross-attention key and value.
     groups = [inputs] if len(products) == 1 else [inputs[:1], inputs[1:]]
     for product, dense in zip(products, groups, strict=True):
         _fill_linear(product, *dense)
@@ -242,7 +256,7 @@ def _fill_projection(spec, model):
             spec.bias = _array(model.bias)
     else:
         _fill_linear(spec, model.projection)
-    spec.bias[_NEVER] = _NEVER_BIAS
+    spec.bias[_FORBIDDEN] = _FORBIDDEN_BIAS
 
 
 def _fill_linear(spec, *dense):
@@ -255,7 +269,7 @@ def _fill_norm(spec, norm):
 
 
 def _array(variable):
-    # A copy, for CTranslate2 quantizes in place.
+    # Copies, because CTranslate2 quantizes in place.
     return np.array(ops.convert_to_numpy(variable), "float32")
 
 

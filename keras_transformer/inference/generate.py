@@ -1,4 +1,4 @@
-"""Going on with a text."""
+"""Text generation with a language model."""
 
 import dataclasses
 
@@ -11,34 +11,39 @@ from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import make_plan
-from keras_transformer.inference.sentences import check_texts, draw_randoms, until_end
+from keras_transformer.inference.rules import make_constraints
+from keras_transformer.inference.sentences import (
+    check_texts,
+    draw_random_numbers,
+    trim_padding,
+)
 
 
 class Generate:
     """Continues texts with a trained language model.
 
-        generate = Generate(model, tokenizer)
-        generate("In the beginning")
-        generate(["I", "You"], max_tokens=10, temperature=0.8, top_k=20, seed=1)
-
     The search is that of `Translate`: the text is a prefix, and there is no source.
 
     Args:
         model: a `LSTMLanguageModel` or a `TransformerLanguageModel`.
-        tokenizer: the tokenizer that it was trained with.
-        jit_compile: whether XLA compiles the search. None: on JAX, which always does, but not on
-            TensorFlow.
+        tokenizer: the tokenizer that the model was trained with.
+        jit_compile: whether XLA compiles the search. None: yes on JAX, which always does, no on
+            other backends.
 
     Raises:
-        ValueError: if the vocabulary is not the model's.
+        ValueError: if the tokenizer's vocabulary size is not the model's.
+
+    Example:
+        generate = kt.Generate(model, tokenizer)
+        generate("In the beginning")
+        generate(["I", "You"], max_tokens=10, temperature=0.8, top_k=20, seed=1)
     """
 
     def __init__(self, model, tokenizer, jit_compile=None):
         if tokenizer.vocab_size != model.vocab_size:
             raise ValueError(
-                "The tokenizer must be the one that the model was trained with: it knows "
-                f"{model.vocab_size} words. Received: a tokenizer of {tokenizer.vocab_size} words"
+                "Give the tokenizer that the model was trained with: its vocabulary has "
+                f"{model.vocab_size} tokens. Received: a tokenizer of {tokenizer.vocab_size} tokens"
             )
         self.model = model
         self.tokenizer = tokenizer
@@ -48,19 +53,19 @@ class Generate:
         self._searches = {}
 
     def __call__(self, texts, max_tokens=40, **options):
-        """Continues texts until the model ends them.
+        """Continues texts until the model ends them or `max_tokens` is reached.
 
         Args:
-            texts: a text, or a list or tuple of texts; "" for one from the beginning.
-            max_tokens: greatest number of tokens to add to each.
-            **options: see `SearchOptions`. Its length ratios, which are relative to a source, and
-                `n_best` are not for this.
+            texts: a text, or a list or tuple of texts; "" starts from nothing.
+            max_tokens: maximum number of tokens to add to each text.
+            **options: see `SearchOptions`; `n_best` and the length ratios, which are relative to a
+                source, do not apply.
 
         Returns:
-            A text for a text, a list for a list, each with its beginning.
+            A string for a string, a list of strings for a list. Each includes the given text.
 
         Raises:
-            TypeError: if something else is given, or an option that does not exist.
+            TypeError: if `texts` has another type, or an option does not exist or apply.
             ValueError: if an option is out of range.
         """
         if isinstance(texts, str):
@@ -69,7 +74,10 @@ class Generate:
         check_sizes(max_tokens=max_tokens)
         for name in ("n_best", "min_length_ratio", "max_length_ratio"):
             if name in options:
-                raise TypeError(f"`{name}` is for translations. Received: {name}={options[name]}")
+                raise TypeError(
+                    f"`{name}` applies to translation only: leave it out. "
+                    f"Received: {name}={options[name]}"
+                )
         if not texts:
             return []
         return self._continue(texts, max_tokens, SearchOptions(**options))
@@ -77,22 +85,27 @@ class Generate:
     def _continue(self, texts, max_tokens, options):
         forced = [self.tokenizer.encode(text) for text in texts]
         length = bucket_length(max(map(len, forced)) + max_tokens)
-        plans = [make_plan(0, len(ids) + max_tokens, length, ids) for ids in forced]
-        inputs = {"source": np.zeros((len(texts), 1), "int32"), "plan": np.stack(plans)}
+        constraints = [make_constraints(0, len(ids) + max_tokens, length, ids) for ids in forced]
+        request = {
+            "source": np.zeros((len(texts), 1), "int32"),
+            "constraints": np.stack(constraints),
+        }
         if options.samples:
-            inputs["randoms"] = draw_randoms(forced, length, options).reshape(-1, length)
-        tokens = self._compiled(options)(inputs)["tokens"][:, 0]
-        return [self._read(text, ids) for text, ids in zip(texts, tokens, strict=True)]
+            numbers = draw_random_numbers(forced, length, options)
+            request["random_numbers"] = numbers.reshape(-1, length)
+        tokens = self._compiled_search(options)(request)["tokens"][:, 0]
+        return [self._detokenize(text, ids) for text, ids in zip(texts, tokens, strict=True)]
 
-    def _compiled(self, options):
-        options = dataclasses.replace(options, seed=0)  # it is in the random numbers
+    def _compiled_search(self, options):
+        # The seed only affects the random numbers, which are an input: one graph serves all seeds.
+        options = dataclasses.replace(options, seed=0)
         if options not in self._searches:
             search = ModelSearch(self.model, options, with_forced=True)
             self._searches[options] = backend_module().compile_inference(search, self.jit_compile)
         return self._searches[options]
 
-    def _read(self, text, ids):
-        """The text as it was given where the vocabulary lacks its words, and what comes after."""
-        ids, words = until_end(ids), self.tokenizer.words(text)
+    def _detokenize(self, text, ids):
+        """Converts ids to text; the unknown words of the given text stay as they were."""
+        ids, words = trim_padding(ids), self.tokenizer.words(text)
         unknown = [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
         return self.tokenizer.decode(ids, unknown)

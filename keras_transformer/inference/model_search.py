@@ -1,4 +1,4 @@
-"""Compiled searches over a model, and its attention weights for what they find."""
+"""Searches and attention weights of a model as Keras models, to be compiled."""
 
 import keras
 from keras import ops
@@ -9,17 +9,15 @@ from keras_transformer.inference.search import greedy_search, sample
 
 
 class ModelSearch(keras.Model):
-    """Source ids to target ids, as a model that Keras compiles for each backend.
+    """A search from source ids to target ids, as a Keras model that every backend can compile.
 
-    Shape letters: B sentences, S source length, L greatest number of tokens, n translations for
-    each sentence.
+    Shape letters: B sentences, S source length, L maximum length, n translations per sentence.
 
     Args:
-        model: what encodes and decodes: it has the methods `start` and `step` of
-            `TransformerModel`.
-        options: `SearchOptions`.
-        with_forced: whether a plan forces tokens.
-        with_scores: whether the scores are wanted.
+        model: a model with the methods `start` and `step` of `TransformerModel`.
+        options: the `SearchOptions`.
+        with_forced: whether the constraints may force tokens.
+        with_scores: whether to return the scores.
     """
 
     def __init__(self, model, options, with_forced=False, with_scores=False, **kwargs):
@@ -28,35 +26,36 @@ class ModelSearch(keras.Model):
         self.options = options
         self.with_forced = with_forced
         self.with_scores = with_scores
-        self.built = True  # it has no variables but the model's
+        self.built = True  # no variables except those of `model`
 
     def call(self, request):
-        """Searches.
+        """Runs the search.
 
         Args:
             request: dictionary of
-                "source": int32 (B, S), padded source ids with their end;
-                "plan": int32 (B, L), see `make_plan`;
-                "randoms": float32 (B * n, L), for sampling only, see `sample`.
+                "source": int32 (B, S), padded source ids with their end token;
+                "constraints": int32 (B, L), see `make_constraints`;
+                "random_numbers": float32 (B * n, L), for sampling only, see `sample`.
 
         Returns:
-            A dictionary of "tokens" (B, n, L); with scores, of "scores" (B, n). See `Found`.
+            A dictionary of "tokens" (B, n, L) and, with `with_scores`, "scores" (B, n); see
+            `SearchResult`.
         """
-        length = ops.shape(request["plan"])[1]
+        length = ops.shape(request["constraints"])[1]
         cache, memory = self.model.start(request["source"], length, copies=self.options.rows)
 
         def tokens_to_logits(last, position, cache):
             return self.model.step(last, position, cache, memory)
 
-        found = self._search(tokens_to_logits, cache, request)
+        result = self._search(tokens_to_logits, cache, request)
         if self.with_scores:
-            return {"tokens": found.tokens, "scores": found.scores}
-        return {"tokens": found.tokens}  # each output costs time
+            return {"tokens": result.tokens, "scores": result.scores}
+        return {"tokens": result.tokens}  # each output costs time
 
     def _search(self, tokens_to_logits, cache, request):
         options = self.options
         rules = Rules(
-            request["plan"],
+            request["constraints"],
             self.with_forced,
             options.no_repeat_ngram_size,
             options.allow_unknown,
@@ -66,24 +65,24 @@ class ModelSearch(keras.Model):
         if not options.samples:
             return greedy_search(tokens_to_logits, cache, rules, self.with_scores)
         rules = rules.repeat(options.n_best)
-        found = sample(tokens_to_logits, cache, rules, request["randoms"], options)
-        return found.of_sentences(options.n_best)
+        result = sample(tokens_to_logits, cache, rules, request["random_numbers"], options)
+        return result.group_rows(options.n_best)
 
 
 class AttentionScores(keras.Model):
-    """Attention weights of a model for given translations, as a model that Keras compiles.
+    """The attention weights of a model for given translations, as a Keras model.
 
-    A second pass over all positions at once gives what the steps of the search have computed, so
-    that the search need not carry it along.
+    They are computed in a second pass over all positions at once and equal those of the search
+    steps, so the search does not have to store them.
 
     Args:
-        model: has the method `attention_scores` of `Translator`.
+        model: a model with the method `attention_weights` of `Translator`.
     """
 
     def __init__(self, model, **kwargs):
         super().__init__(dtype=model.dtype_policy, **kwargs)
         self.model = model
-        self.built = True  # it has no variables but the model's
+        self.built = True  # no variables except those of `model`
 
     def call(self, request):
         """Computes the attention weights.
@@ -94,6 +93,6 @@ class AttentionScores(keras.Model):
                 "target": int32 (R, L), padded target ids after the start token.
 
         Returns:
-            The dictionary that `attention_scores` returns.
+            The dictionary that `attention_weights` returns.
         """
-        return self.model.attention_scores(request["source"], request["target"])
+        return self.model.attention_weights(request["source"], request["target"])

@@ -1,4 +1,4 @@
-"""What a search may be told."""
+"""Search options."""
 
 import dataclasses
 
@@ -12,30 +12,34 @@ from keras_transformer._utils.checks import (
 
 @dataclasses.dataclass(frozen=True)
 class SearchOptions:
-    """How to search for translations.
+    """Options of a search: greedy search, beam search or sampling.
 
-    The default takes the most probable word at each position. A beam keeps several beginnings and
-    finds better ones; a temperature above 0 draws words at random instead.
+    Greedy search, the default, takes the most probable token at each position. Beam search
+    (`beam_size` > 1) keeps several hypotheses and finds more probable translations. Sampling
+    (`temperature` > 0) draws the tokens at random.
 
     Args:
-        beam_size: number of hypotheses kept for each sentence.
-        n_best: number of translations returned for each sentence: the best of the beam, or as many
+        beam_size: number of hypotheses kept per sentence; 1 for greedy search.
+        n_best: number of translations returned per sentence: the best of the beam, or independent
             samples.
-        length_penalty: exponent α of the beam's length penalty; 0 prefers short translations.
-        temperature: what the logits are divided by before drawing; 0 draws nothing.
-        top_k: draws from the most probable words only, so many of them; 0 from all.
-        top_p: draws from the most probable words only that together have this probability.
-        seed: of the drawing. The same seed draws the same translation of a sentence, wherever it
-            stands.
-        min_length_ratio: least number of words of a translation, as a share of the source's tokens;
-            it is shorter only if every word would repeat something.
-        max_length_ratio: greatest number of tokens of a translation, likewise; `EXTRA_LENGTH` more
-            are always allowed.
-        no_repeat_ngram_size: no sequence of so many words occurs twice; 0 allows all repetitions.
-        allow_unknown: whether the unknown word may be chosen.
+        length_penalty: exponent α of the beam's length penalty. Lower values favor short
+            translations; 0 switches the penalty off.
+        temperature: divisor of the logits when sampling; 0 for no sampling.
+        top_k: samples from the k most probable tokens only; 0 for all tokens.
+        top_p: samples from the smallest set of most probable tokens whose probabilities add up to
+            at least p.
+        seed: seed of the sampling. The same seed gives the same samples of a sentence, whichever
+            batch it is in.
+        min_length_ratio: minimum length of a translation, as a multiple of the number of source
+            tokens. A translation is shorter only where `no_repeat_ngram_size` leaves no token.
+        max_length_ratio: maximum length of a translation, as a multiple of the number of source
+            tokens; 8 further tokens are always allowed.
+        no_repeat_ngram_size: size of the n-grams that occur at most once in a translation; 0
+            allows all repetitions.
+        allow_unknown: whether the unknown token may be chosen.
 
     Raises:
-        ValueError: if a value is out of range, or two exclude each other.
+        ValueError: if a value is out of range, or two options exclude each other.
 
     References:
         "Google's Neural Machine Translation System" (Wu et al., 2016), equation 14 (length
@@ -43,6 +47,11 @@ class SearchOptions:
         "The Curious Case of Neural Text Degeneration" (Holtzman et al., 2020), section 3.1 (top p);
         "A Deep Reinforced Model for Abstractive Summarization" (Paulus et al., 2018), section 2.5
         (no repetitions).
+
+    Example:
+        >>> options = kt.SearchOptions(temperature=0.8, top_p=0.9, n_best=3)
+        >>> options.samples, options.rows
+        (True, 3)
     """
 
     beam_size: int = 1
@@ -60,47 +69,49 @@ class SearchOptions:
     def __post_init__(self):
         check_sizes(beam_size=self.beam_size, n_best=self.n_best)
         values = dataclasses.asdict(self)
-        check_integers(0, _MOST, **{name: values[name] for name in _INTEGERS})
-        check_numbers(0, _MOST, **{name: values[name] for name in _NUMBERS})
+        check_integers(0, _MAX, **{name: values[name] for name in _INTEGERS})
+        check_numbers(0, _MAX, **{name: values[name] for name in _NUMBERS})
         check_positive(top_p=self.top_p)
         check_numbers(0, 1, top_p=self.top_p)
         if self.max_length_ratio < self.min_length_ratio:
             raise ValueError(
                 "`max_length_ratio` must be at least `min_length_ratio`. "
-                f"Received: {self.max_length_ratio} and {self.min_length_ratio}"
+                f"Received: max_length_ratio={self.max_length_ratio}, "
+                f"min_length_ratio={self.min_length_ratio}"
             )
         self._check_combinations()
 
     def _check_combinations(self):
         if self.samples and self.beam_size > 1:
             raise ValueError(
-                "Sampling has no beam: leave out `beam_size` or `temperature`. "
+                "Sampling has no beam: give `beam_size` or `temperature`, not both. "
                 f"Received: beam_size={self.beam_size}, temperature={self.temperature}"
             )
         if not self.samples and (self.top_k or self.top_p < 1):
             raise ValueError(
-                "`top_k` and `top_p` are for sampling: give a `temperature`. "
+                "`top_k` and `top_p` are for sampling: give a `temperature` above 0. "
                 f"Received: top_k={self.top_k}, top_p={self.top_p}, temperature=0"
             )
         if not self.samples and self.n_best > self.beam_size:
             raise ValueError(
-                "`n_best` must be at most `beam_size`: a search returns what it keeps. "
+                "`n_best` must be at most `beam_size`: raise `beam_size` or lower `n_best`. "
                 f"Received: n_best={self.n_best}, beam_size={self.beam_size}"
             )
 
     @property
     def samples(self):
-        """Whether words are drawn at random."""
+        """Whether tokens are sampled."""
         return self.temperature > 0
 
     @property
     def rows(self):
-        """Number of rows that are decoded for each sentence."""
+        """Number of sequences decoded per sentence."""
         return self.n_best if self.samples else self.beam_size
 
 
-EXTRA_LENGTH = 8  # tokens that a translation may be longer, so that a short source has room
+# Tokens added to the maximum length: `max_length_ratio` alone is too tight for short sentences.
+EXTRA_LENGTH = 8
 
-_MOST = 10**9
+_MAX = 10**9
 _INTEGERS = ("top_k", "seed", "no_repeat_ngram_size")
 _NUMBERS = ("length_penalty", "temperature", "min_length_ratio", "max_length_ratio")

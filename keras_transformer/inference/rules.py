@@ -1,4 +1,4 @@
-"""Which tokens a search may choose."""
+"""Constraints on the tokens that a search may choose."""
 
 import math
 from typing import Any, NamedTuple
@@ -8,116 +8,120 @@ from keras import ops
 
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, UNKNOWN_ID
 
-# What a plan says of a position, if not that a certain token is forced there.
-FREE = PADDING_ID
-GO_ON = -1  # any token but the end
-OVER = -2  # nothing: the position before is the last one
+# Constraints on one position. A positive value is the id of the token that is forced there.
+ANY_TOKEN = PADDING_ID
+NOT_END = -1  # any token except the end token
+NO_TOKEN = -2  # beyond the maximum length
 
 
-def make_plan(shortest, longest, length, forced=()):
-    """The plan of one sentence.
+def make_constraints(min_length, max_length, length, forced=()):
+    """Returns the constraints on each position of one sequence.
 
     Args:
-        shortest: number of tokens before which it must not end.
-        longest: number of tokens, the end included, after which it ends in any case.
-        length: L, at least `longest`.
-        forced: ids of the tokens with which it begins.
+        min_length: number of tokens before the end token, at least.
+        max_length: number of tokens, including the end token, at most.
+        length: L, the length of the result; at least `max_length`.
+        forced: ids of the tokens that the sequence begins with.
 
     Returns:
-        int32 (L,).
+        int32 (L,): `ANY_TOKEN`, `NOT_END`, `NO_TOKEN` or a forced id per position.
     """
-    plan = np.full(length, FREE, dtype="int32")
-    plan[:shortest] = GO_ON
-    plan[: len(forced)] = forced
-    plan[longest:] = OVER
-    return plan
+    constraints = np.full(length, ANY_TOKEN, dtype="int32")
+    constraints[:min_length] = NOT_END
+    constraints[: len(forced)] = forced
+    constraints[max_length:] = NO_TOKEN
+    return constraints
 
 
 class Rules(NamedTuple):
-    """What is asked of each row.
+    """Rules for the sequences of a search.
+
+    Shape letters: R rows, L maximum length, V vocabulary.
 
     Args:
-        plan: int32 (R, L), see `make_plan`.
-        with_forced: whether a plan forces a token.
-        no_repeat_ngram_size: number of tokens of which no sequence may occur twice; 0: any may.
-        allow_unknown: whether the unknown word may be chosen.
+        constraints: int32 (R, L), see `make_constraints`.
+        with_forced: whether the constraints may force tokens; False saves the computation.
+        no_repeat_ngram_size: size of the n-grams that may occur only once; 0 for no such rule.
+        allow_unknown: whether the unknown token may be chosen.
     """
 
-    plan: Any
+    constraints: Any
     with_forced: bool = True
     no_repeat_ngram_size: int = 0
     allow_unknown: bool = False
 
-    def repeat(self, rows):
-        """The same for `rows` rows next to each other instead of each one."""
-        return self._replace(plan=ops.repeat(self.plan, rows, axis=0))
+    def repeat(self, n):
+        """Returns the rules with each row repeated n times, the copies next to each other."""
+        return self._replace(constraints=ops.repeat(self.constraints, n, axis=0))
 
-    def longest(self):
-        """int32 (R,), the number of tokens that each row may have, its end included."""
-        return ops.sum(ops.cast(self.plan != OVER, "int32"), axis=1)
+    def max_lengths(self):
+        """Returns the maximum length of each row, including the end token, int32 (R,)."""
+        return ops.sum(ops.cast(self.constraints != NO_TOKEN, "int32"), axis=1)
 
-    def apply(self, logits, tokens, position, words_axis=1):
-        """Makes the forbidden tokens impossible.
+    def apply(self, logits, tokens, position, vocab_axis=1):
+        """Sets the logits of forbidden tokens to -inf.
 
-        Where repetitions and the least length together leave nothing, the end is allowed.
+        Where the minimum length and the n-gram rule together forbid every token, the end token is
+        allowed.
 
         Args:
-            logits: float32 (R, V), or (V, R) if `words_axis` is 0.
-            tokens: int32 (R, L), those found so far, then padding.
-            position: int32 scalar, their number.
-            words_axis: the axis of the words.
+            logits: float32 (R, V), or (V, R) if `vocab_axis` is 0.
+            tokens: int32 (R, L), the tokens found so far, then padding.
+            position: int32 scalar, the number of tokens found so far.
+            vocab_axis: the axis of the vocabulary.
 
         Returns:
-            The logits with -inf for each token that may not be chosen.
+            The masked logits, in the shape of `logits`.
         """
-        ids = ops.arange(logits.shape[words_axis], dtype="int32")
-        ids = ops.expand_dims(ids, 1 - words_axis)
-        here = ops.expand_dims(ops.take(self.plan, position, axis=1), words_axis)
-        # The special tokens are the first ones: changing their logits in place beats a mask over
-        # all words.
-        first = tuple(slice(END_ID + 1 if axis == words_axis else None) for axis in (0, 1))
+        ids = ops.arange(logits.shape[vocab_axis], dtype="int32")
+        ids = ops.expand_dims(ids, 1 - vocab_axis)
+        current = ops.expand_dims(ops.take(self.constraints, position, axis=1), vocab_axis)
+        # The special tokens have the first ids: updating this slice is cheaper than masking the
+        # whole vocabulary.
+        first = tuple(slice(END_ID + 1 if axis == vocab_axis else None) for axis in (0, 1))
         special = ids[first]
-        allowed = ops.logical_and(special == END_ID, here != GO_ON)
+        allowed = ops.logical_and(special == END_ID, current != NOT_END)
         if self.allow_unknown:
             allowed = ops.logical_or(allowed, special == UNKNOWN_ID)
-        free = ops.where(allowed, logits[first], -math.inf)
-        free = ops.slice_update(logits, (0, 0), free)
+        masked = ops.where(allowed, logits[first], -math.inf)
+        masked = ops.slice_update(logits, (0, 0), masked)
         if self.no_repeat_ngram_size:
-            row, token = _repetitions(tokens, position, self.no_repeat_ngram_size)
-            where = ops.stack([row, token] if words_axis == 1 else [token, row], axis=1)
+            row, token = _repeating_tokens(tokens, position, self.no_repeat_ngram_size)
+            indices = ops.stack([row, token] if vocab_axis == 1 else [token, row], axis=1)
             impossible = ops.full((ops.shape(row)[0],), -math.inf, dtype=logits.dtype)
-            free = ops.scatter_update(free, where, impossible)
-            free = _end_where_stuck(free, logits, words_axis)
+            masked = ops.scatter_update(masked, indices, impossible)
+            masked = _allow_end_if_nothing_else(masked, logits, vocab_axis)
         if self.with_forced:
-            only = ops.where(ids == here, logits, -math.inf)
-            free = ops.where(here > FREE, only, free)
-        return free
+            forced = ops.where(ids == current, logits, -math.inf)
+            masked = ops.where(current > ANY_TOKEN, forced, masked)
+        return masked
 
 
-def _end_where_stuck(free, logits, words_axis):
-    """The logits `free` with that of the end wherever no token has been left."""
-    stuck = ops.max(free, axis=words_axis, keepdims=True) == -math.inf
-    end = ops.where(stuck, ops.take(logits, [END_ID], axis=words_axis), -math.inf)
-    start = (0, END_ID) if words_axis == 1 else (END_ID, 0)
-    here = ops.take(free, [END_ID], axis=words_axis)
-    return ops.slice_update(free, start, ops.maximum(here, end))
+def _allow_end_if_nothing_else(masked, logits, vocab_axis):
+    """Restores the logit of the end token in rows where every token is forbidden."""
+    stuck = ops.max(masked, axis=vocab_axis, keepdims=True) == -math.inf
+    end = ops.where(stuck, ops.take(logits, [END_ID], axis=vocab_axis), -math.inf)
+    start = (0, END_ID) if vocab_axis == 1 else (END_ID, 0)
+    masked_end = ops.take(masked, [END_ID], axis=vocab_axis)
+    return ops.slice_update(masked, start, ops.maximum(masked_end, end))
 
 
-def _repetitions(tokens, position, size):
-    """The tokens that would end a sequence of `size` tokens for the second time.
+def _repeating_tokens(tokens, position, size):
+    """Finds the tokens that would complete an n-gram for the second time.
 
     Args:
         tokens: int32 (R, L).
         position: int32 scalar.
-        size: number of tokens.
+        size: n, the number of tokens of an n-gram.
 
     Returns:
-        Their rows and ids, int32 vectors of one length. The padding, which is forbidden anyway,
-        stands for "no token".
+        The rows and the ids of these tokens, two int32 vectors of length R * L. An entry that
+        stands for no token has the padding id, which is forbidden anyway.
     """
     rows, length = ops.shape(tokens)
-    tokens = ops.pad(tokens, ((0, 0), (0, size - 1)))  # so that one begins at every position
-    # A start is a match if the tokens from there are the last ones, and one follows them.
+    tokens = ops.pad(tokens, ((0, 0), (0, size - 1)))  # an n-gram starts at every position
+    # An n-gram matches if it has ended before `position` and its first n - 1 tokens are the last
+    # n - 1 tokens of the row.
     match = ops.expand_dims(ops.arange(length) + size - 1 < position, 0)
     match = ops.broadcast_to(match, (rows, length))
     for k in range(size - 1):

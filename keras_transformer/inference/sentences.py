@@ -1,4 +1,4 @@
-"""What every search asks of the sentences that it is given, and makes of what it has found."""
+"""Input checks, random numbers and output ids that all searches share."""
 
 import numpy as np
 
@@ -7,29 +7,29 @@ from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
 
 def check_texts(texts, what, number=None):
-    """Refuses anything but a list of texts.
+    """Checks that an argument is a list or tuple of strings.
 
     Args:
-        texts: what was given.
-        what: what it should have been, such as "a list of sentences".
-        number: of sentences, each of which needs a text; None: any number of texts.
+        texts: the argument.
+        what: its description for messages, such as "a list of sentences".
+        number: the number of sentences if each needs an entry; None for any length.
 
     Raises:
-        TypeError: if it is no list or tuple of strings.
-        ValueError: if it has another length.
+        TypeError: if `texts` is not a list or tuple of strings.
+        ValueError: if its length is not `number`.
     """
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         received = f"{type(texts).__name__}: {texts!r}"[:150]
         raise TypeError(f"Give a text or {what}. Received: {received}")
     if number not in (None, len(texts)):
         raise ValueError(
-            f"Give {what} with an entry for each of the {number} sentences, empty where there is "
-            f"none. Received: {len(texts)}"
+            f'Give {what} with an entry for each of the {number} sentences, "" for none. '
+            f"Received: {len(texts)}"
         )
 
 
 def check_length(number, tokens):
-    """Raises a ValueError if sentence `number`, counted from 1, has too many tokens."""
+    """Raises a ValueError if a sentence has too many tokens; `number` counts from 1."""
     if tokens > MAX_SOURCE_TOKENS:
         raise ValueError(
             f"Sentence {number} is too long: split it into sentences of at most "
@@ -37,15 +37,15 @@ def check_length(number, tokens):
         )
 
 
-def draw_randoms(sources, length, options):
-    """What the samples of each sentence are drawn with.
+def draw_random_numbers(sources, length, options):
+    """Returns the random numbers for sampling.
 
-    They depend on the seed and the sentence alone, not on its place nor on the backend.
+    They depend on the seed and the sentence only, not on the batch or the backend.
 
     Args:
-        sources: a list of ids for each sentence.
-        length: L, the greatest number of tokens.
-        options: `SearchOptions`.
+        sources: a list of ids per sentence.
+        length: L, the maximum length.
+        options: the `SearchOptions`: seed and n best.
 
     Returns:
         float32 (B, n, L), uniform in [0, 1).
@@ -61,9 +61,9 @@ def draw_randoms(sources, length, options):
     )
 
 
-def until_end(ids):
-    """The ids of one sequence, (L,), as a list up to its end, or up to the padding."""
+def trim_padding(ids):
+    """Returns the ids of one sequence, (L,), as a list without the padding after the end."""
     ids = [int(i) for i in ids]
     if END_ID in ids:
         return ids[: ids.index(END_ID) + 1]
-    return [i for i in ids if i]  # ended by its greatest length; then padding
+    return [i for i in ids if i]  # cut off at the maximum length, without an end token

@@ -1,4 +1,4 @@
-"""Using a trained BERT: summaries and answers in the words of a text, and labels for it."""
+"""Tasks of a trained BERT: extractive summarization, question answering and classification."""
 
 import json
 import re
@@ -16,28 +16,32 @@ from keras_transformer.data.wordpiece import WordPieceTokenizer
 from keras_transformer.models.bert import Bert, ids_and_segments
 from keras_transformer.models.classifier import masked_mean
 
-_BATCH = 32  # texts read at once
-# A sentence ends with a mark and perhaps quotes or brackets, where a new one begins.
+_BATCH_SIZE = 32
+# The end of a sentence: a mark, perhaps quotes or brackets, then space and the start of the next.
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n")
-_NO_END = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Jr|Sr|vs|No|e\.g|i\.e)\.\s*$")
+_ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Jr|Sr|vs|No|e\.g|i\.e)\.\s*$")
 
 
 def read_bert(folder):
-    """Reads a BERT and its tokenizer.
+    """Loads a BERT and its tokenizer.
 
     Args:
-        folder: path of a folder as `scripts/train_bert.py` or `train_classifier.py` writes it, or
-            in the layout of Hugging Face.
+        folder: path of a folder written by `scripts/train_bert.py` or `train_classifier.py`, or of
+            one in the layout of Hugging Face.
 
     Returns:
-        A built `Bert`, and its `WordPieceTokenizer`.
+        A built `Bert` and its `WordPieceTokenizer`.
 
     Raises:
-        FileNotFoundError: if a file is not there.
-        ValueError: if a file is damaged or of another model.
+        FileNotFoundError: if a file is missing.
+        ValueError: if a file is damaged or belongs to another model.
+
+    Example:
+        bert, tokenizer = kt.read_bert("bert-base-uncased")
+        x = bert(tokenizer.encode_batch(["One sentence.", "Another one."]))  # (B, S, D)
     """
     folder = Path(folder)
-    tokenizer = read_wordpieces(folder)
+    tokenizer = read_wordpiece_tokenizer(folder)
     if (folder / "bert.keras").exists():
         return keras.models.load_model(folder / "bert.keras"), tokenizer
     if (folder / "classifier.keras").exists():
@@ -45,43 +49,46 @@ def read_bert(folder):
     return Bert.from_pretrained(folder), tokenizer
 
 
-def read_wordpieces(folder):
-    """Reads the tokenizer of a BERT: `tokenizer.json`, or else `vocab.txt`.
+def read_wordpiece_tokenizer(folder):
+    """Loads the tokenizer of a BERT from `tokenizer.json`, or else from `vocab.txt`.
 
     Args:
-        folder: path of a folder. Beside a `vocab.txt`, `tokenizer_config.json` says by
-            `do_lower_case` whether capitals are dropped; without it they are.
+        folder: path of a folder. With a `vocab.txt`, text is lowercased unless `do_lower_case` is
+            false in `tokenizer_config.json`.
 
     Returns:
         A `WordPieceTokenizer`.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if a file is damaged or of another kind.
+        FileNotFoundError: if neither file exists.
+        ValueError: if a file is damaged or of another format.
     """
     folder = Path(folder)
     if (folder / "tokenizer.json").exists() or not (folder / "vocab.txt").exists():
         return WordPieceTokenizer.load(folder / "tokenizer.json")
     config = folder / "tokenizer_config.json"
     settings = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
-    # Not by `splitlines`: some tokens are characters that it takes for ends of lines.
+    # `splitlines` would also split at tokens that are Unicode line separators.
     tokens = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
     return WordPieceTokenizer.from_vocabulary(tokens, settings.get("do_lower_case", True))
 
 
 class Summarize:
-    """Picks the sentences that stand for a text.
+    """Summarizes a text by its most representative sentences (extractive summarization).
+
+    The mean vectors of the sentences are clustered with k-means. The summary is the sentence
+    nearest to each cluster center.
 
     Args:
-        body: a `Bert`.
+        body: a trained `Bert`.
         tokenizer: its `WordPieceTokenizer`.
 
     References:
         "Leveraging BERT for Extractive Text Summarization on Lectures" (Miller, 2019), section 3.
 
     Example:
-        >>> summarize = Summarize(bert, tokenizer)
-        >>> summarize(text, num_sentences=3)
+        summarize = kt.Summarize(*kt.read_bert("bert-base-uncased"))
+        summarize(text, num_sentences=3)
     """
 
     def __init__(self, body, tokenizer):
@@ -89,14 +96,15 @@ class Summarize:
         self.tokenizer = tokenizer
 
     def __call__(self, text, num_sentences=3):
-        """Summarises: groups the sentences' vectors and takes what is nearest to each centre.
+        """Summarizes a text.
 
         Args:
             text: a text of several sentences.
-            num_sentences: how many to take.
+            num_sentences: number of sentences in the summary.
 
         Returns:
-            The sentences in the order of the text, joined by spaces; all if there are no more.
+            The chosen sentences in the order of the text, joined by spaces. A text with no more
+            than `num_sentences` sentences is returned whole.
 
         Raises:
             ValueError: if `num_sentences` is not a positive integer or the text is empty.
@@ -104,15 +112,15 @@ class Summarize:
         check_sizes(num_sentences=num_sentences)
         sentences = split_sentences(text)
         if not sentences:
-            raise ValueError(f"There is nothing to summarise. Received: {text!r}")
+            raise ValueError(f"There is nothing to summarize: give a text. Received: {text!r}")
         if len(sentences) > num_sentences:
             vectors = self.vectors(sentences)
-            centres = k_means(vectors, num_sentences)
-            sentences = [sentences[i] for i in sorted(_nearest(vectors, centres))]
+            centers = k_means(vectors, num_sentences)
+            sentences = [sentences[i] for i in sorted(_nearest(vectors, centers))]
         return " ".join(sentences)
 
     def vectors(self, sentences):
-        """The mean vector of each sentence: float32, (number of sentences, D)."""
+        """Computes the mean vector of each sentence, float32 (number of sentences, D)."""
         encoded = [self.tokenizer.encode(sentence).ids for sentence in sentences]
         rows = [
             self.tokenizer.add_special_tokens(ids, length=self.body.seq_length) for ids in encoded
@@ -126,18 +134,18 @@ class Summarize:
 
 
 class FindAnswer:
-    """Finds the answer to a question in a text.
+    """Finds the answer to a question in a text (extractive question answering).
 
     Args:
-        model: an `AnsweringBert`.
+        model: a trained `AnsweringBert`.
         tokenizer: its `WordPieceTokenizer`.
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 4.2.
 
     Example:
-        >>> answer = FindAnswer(model, tokenizer)
-        >>> answer("Who wrote it?", "It was written by Anna.")["answer"]
+        find_answer = kt.FindAnswer(model, tokenizer)
+        find_answer("Who wrote it?", "It was written by Anna.")["answer"]  # "Anna"
     """
 
     def __init__(self, model, tokenizer):
@@ -145,20 +153,21 @@ class FindAnswer:
         self.tokenizer = tokenizer
 
     def __call__(self, question, context, max_tokens=15):
-        """Answers.
+        """Finds the most probable answer.
 
         Args:
-            question: a text.
-            context: the text that holds the answer; if it is long it is read in parts.
-            max_tokens: tokens in an answer at most.
+            question: the question.
+            context: the text with the answer; a long one is read in overlapping windows.
+            max_tokens: maximum number of tokens of the answer.
 
         Returns:
-            A dictionary: "answer", the words of the text; "start" and "end", where they stand in
-            it, in characters; "score", the probability of the first token times that of the last,
-            in the part of the text that has them.
+            A dictionary: "answer", a substring of the context; "start" and "end", its character
+            offsets; "score", the probability of the first token times that of the last, within
+            their window.
 
         Raises:
-            ValueError: if question or text have no words or `max_tokens` is not a positive integer.
+            ValueError: if the question or the context has no words, or `max_tokens` is not a
+                positive integer.
         """
         check_sizes(max_tokens=max_tokens)
         body = self.model.body
@@ -174,26 +183,26 @@ class FindAnswer:
 
 
 class Classify:
-    """Gives texts their labels.
+    """Classifies texts with a trained classifier.
 
     Args:
         model: an `EncoderClassifier`.
         tokenizer: its `WordPieceTokenizer`.
-        labels: the names of its labels, in the order of its logits.
+        labels: the names of the labels, in the order of the logits.
 
     Raises:
-        ValueError: if there are not as many names as labels.
+        ValueError: if the number of names is not the number of labels.
 
     Example:
-        >>> classify = Classify.from_run("runs/labels")
-        >>> classify(["is it far", "it is far"])
-        [{'label': 'question', 'score': 0.98}, {'label': 'statement', 'score': 0.99}]
+        classify = kt.Classify.from_run("runs/labels")
+        classify(["is it far", "it is far"])
+        # [{'label': 'question', 'score': 0.98}, {'label': 'statement', 'score': 0.99}]
     """
 
     def __init__(self, model, tokenizer, labels):
         if len(labels) != model.num_labels:
             raise ValueError(
-                f"The model has {model.num_labels} labels: name them all. Received: {labels}"
+                f"Give a name for each of the model's {model.num_labels} labels. Received: {labels}"
             )
         self.model = model
         self.tokenizer = tokenizer
@@ -201,21 +210,35 @@ class Classify:
 
     @classmethod
     def from_run(cls, folder):
-        """The classifier that `scripts/train_classifier.py` has left in a folder.
+        """Loads a classifier saved by `save` or by `scripts/train_classifier.py`.
+
+        Args:
+            folder: path of the folder.
+
+        Returns:
+            A `Classify`.
 
         Raises:
-            FileNotFoundError: if a file is not there.
+            FileNotFoundError: if a file is missing.
             ValueError: if a file is damaged.
         """
         folder = Path(folder)
         labels, path = folder / "labels.json", folder / "classifier.keras"
         if not (labels.exists() and path.exists()):
-            raise FileNotFoundError(f"There is no classifier of texts here. Received: {folder}")
+            raise FileNotFoundError(
+                "The folder holds no text classifier: train one with scripts/train_classifier.py. "
+                f"Received: {folder}"
+            )
         names = json.loads(labels.read_text(encoding="utf-8"))
-        return cls(keras.models.load_model(path), read_wordpieces(folder), names)
+        return cls(keras.models.load_model(path), read_wordpiece_tokenizer(folder), names)
 
     def save(self, folder):
-        """Writes what `from_run` reads: `tokenizer.json`, `labels.json`, `classifier.keras`."""
+        """Saves the classifier for `from_run`.
+
+        Args:
+            folder: path of the folder to which `tokenizer.json`, `labels.json` and
+                `classifier.keras` are written.
+        """
         folder = Path(folder)
         self.tokenizer.save(folder / "tokenizer.json")
         with atomic_replace(folder / "labels.json") as temporary:
@@ -224,49 +247,50 @@ class Classify:
             self.model.save(temporary)
 
     def __call__(self, texts):
-        """Classifies.
+        """Predicts the label of each text.
 
         Args:
-            texts: a text, or a list of texts; of long ones the beginning is read.
+            texts: a text, or a list of texts. Long texts are truncated.
 
         Returns:
-            A dictionary for each text: "label", and "score", its probability.
+            A dictionary per text, or a single one for a string: "label", and "score", its
+            probability.
         """
         if isinstance(texts, str):
             return self([texts])[0]
-        body, found = self.model.body, []
+        body, results = self.model.body, []
         encoded = [self.tokenizer.encode(text).ids for text in texts]
         rows = [self.tokenizer.add_special_tokens(ids, length=body.seq_length) for ids in encoded]
         for inputs, count in _batches(rows, body):
             for logits in _numpy(self.model(inputs, training=False))[:count]:
                 best = logits.argmax()
-                found.append({"label": self.labels[best], "score": float(_softmax(logits)[best])})
-        return found
+                results.append({"label": self.labels[best], "score": float(_softmax(logits)[best])})
+        return results
 
 
 def split_sentences(text):
-    """The sentences of a text, by their marks; blank lines end one as well."""
+    """Splits a text into sentences, at punctuation marks and blank lines."""
     sentences, begin = [], 0
     for end in _SENTENCE_END.finditer(text):
-        if not _NO_END.search(text, begin, end.end()):
+        if not _ABBREVIATION.search(text, begin, end.end()):
             sentences.append(text[begin : end.end()])
             begin = end.end()
     return [" ".join(s.split()) for s in [*sentences, text[begin:]] if s.strip()]
 
 
 def k_means(vectors, k, iterations=100):
-    """Centres of k groups.
+    """Computes the centers of k clusters (k-means).
 
-    It begins with the vector nearest to the mean, and then again and again with the one furthest
-    from all before: the same vectors give the same centres.
+    The initial centers are the vector nearest to the mean and then, one by one, the vector farthest
+    from all chosen before. There is no randomness: the same vectors give the same centers.
 
     Args:
         vectors: (n, D), n ≥ k.
-        k: number of groups.
-        iterations: how often the centres are moved at most.
+        k: number of clusters.
+        iterations: maximum number of updates of the centers.
 
     Returns:
-        (k, D).
+        The centers, (k, D).
 
     References:
         "Least Squares Quantization in PCM" (Lloyd, 1982).
@@ -274,33 +298,36 @@ def k_means(vectors, k, iterations=100):
     chosen = [int(_distances(vectors, vectors.mean(axis=0, keepdims=True)).argmin())]
     while len(chosen) < k:
         chosen.append(int(_distances(vectors, vectors[chosen]).min(axis=1).argmax()))
-    centres = vectors[chosen]
+    centers = vectors[chosen]
     for _ in range(iterations):
-        groups = _distances(vectors, centres).argmin(axis=1)
-        moved = [vectors[groups == i].mean(axis=0) for i in range(k) if (groups == i).any()]
-        if len(moved) < k or np.array_equal(moved, centres):  # fewer: some vectors are equal
+        clusters = _distances(vectors, centers).argmin(axis=1)
+        moved = [vectors[clusters == i].mean(axis=0) for i in range(k) if (clusters == i).any()]
+        if len(moved) < k or np.array_equal(moved, centers):  # fewer than k: equal vectors
             break
-        centres = np.stack(moved)
-    return centres
+        centers = np.stack(moved)
+    return centers
 
 
-def _nearest(vectors, centres):
-    """For each centre the nearest vector that no other centre has."""
+def _nearest(vectors, centers):
+    """Returns the index of the vector nearest to each center, each vector at most once."""
     taken = []
-    for distances in _distances(vectors, centres).T:
+    for distances in _distances(vectors, centers).T:
         taken.append(next(int(i) for i in np.argsort(distances, kind="stable") if i not in taken))
     return taken
 
 
-def _distances(vectors, centres):
-    """(n, D), (k, D) -> (n, k)."""
-    return np.linalg.norm(vectors[:, None] - centres, axis=-1)
+def _distances(vectors, centers):
+    """Computes Euclidean distances: (n, D), (k, D) -> (n, k)."""
+    return np.linalg.norm(vectors[:, None] - centers, axis=-1)
 
 
 def _best_span(window, start, end, max_tokens):
-    """The most probable (score, start, end) of a window, where [CLS] stands for: not here."""
-    places = [0, *range(window.begin, window.begin + len(window.offsets))]
-    start, end = _softmax(start[places])[1:], _softmax(end[places])[1:]
+    """Returns the most probable answer of a window: score, start and end.
+
+    The probabilities are over the context and [CLS], which stands for "no answer in this window".
+    """
+    positions = [0, *range(window.begin, window.begin + len(window.offsets))]
+    start, end = _softmax(start[positions])[1:], _softmax(end[positions])[1:]
     scores = np.triu(start[:, None] * end)
     scores = np.tril(scores, max_tokens - 1)
     first, last = np.unravel_index(scores.argmax(), scores.shape)
@@ -313,14 +340,21 @@ def _softmax(x):
 
 
 def _batches(rows, body):
-    """Pairs (ids, segments) as padded arrays for a body; yields them with their number."""
-    for first in range(0, len(rows), _BATCH):
-        some = rows[first : first + _BATCH]
-        # Few shapes to compile: lengths and numbers of rows grow in steps.
-        length = min(bucket_length(max(len(ids) for ids, _ in some)), body.seq_length)
-        missing = min(bucket_length(len(some)), _BATCH) - len(some)
-        ids, segments = (pad_ids([row[i] for row in some] + [[]] * missing, length) for i in (0, 1))
-        yield (ids if body.num_segments is None else (ids, segments)), len(some)
+    """Yields padded inputs of a body and the number of their rows that are not padding.
+
+    Args:
+        rows: pairs of ids and segments.
+        body: a `Bert`.
+    """
+    for first in range(0, len(rows), _BATCH_SIZE):
+        batch = rows[first : first + _BATCH_SIZE]
+        # Lengths and numbers of rows are rounded up, so that few shapes are compiled.
+        length = min(bucket_length(max(len(ids) for ids, _ in batch)), body.seq_length)
+        missing = min(bucket_length(len(batch)), _BATCH_SIZE) - len(batch)
+        ids, segments = (
+            pad_ids([row[i] for row in batch] + [[]] * missing, length) for i in (0, 1)
+        )
+        yield (ids if body.num_segments is None else (ids, segments)), len(batch)
 
 
 def _numpy(x):

@@ -1,4 +1,4 @@
-"""Translating sentences."""
+"""Translation of sentences with a trained model."""
 
 import dataclasses
 import itertools
@@ -15,30 +15,32 @@ from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.inference.model_search import AttentionScores, ModelSearch
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
-from keras_transformer.inference.rules import make_plan
+from keras_transformer.inference.rules import make_constraints
 from keras_transformer.inference.sentences import (
     check_length,
     check_texts,
-    draw_randoms,
-    until_end,
+    draw_random_numbers,
+    trim_padding,
 )
 from keras_transformer.models.marian import read_marian
 from keras_transformer.runs.folder import RunFolder
 
 
 class Hypothesis(NamedTuple):
-    """A translation of a sentence and how it was found.
+    """A translation with its score, its tokens and, optionally, its attention weights.
+
+    Shape letters: n layers, N heads, S source tokens, T tokens of the translation.
 
     Args:
         text: the translation.
-        score: its log probability; that of a beam is divided by the length penalty.
-        tokens: the tokens of the translation with its end, as the model chose them.
-        source_tokens: the tokens of the sentence with its end, as the model read them.
-        attention: None unless asked for; then a dictionary of float32 arrays. With n layers, N
-            heads, S source tokens and T tokens: "encoder" (n, N, S, S), "causal" (n, N, T, T) and
-            "cross" (n, N, T, S). Row t of the last two is what was attended to in order to choose
-            token t; the columns of "causal" are the tokens read before: the start, and those up to
-            t - 1. A recurrent model has "cross" alone.
+        score: its log probability; in beam search divided by the length penalty.
+        tokens: the T tokens of the translation, including the end token.
+        source_tokens: the S tokens of the sentence, including the end token.
+        attention: the attention weights, or None if they were not requested. A dictionary of
+            float32 arrays: "encoder" (n, N, S, S), "causal" (n, N, T, T) and "cross" (n, N, T, S).
+            Row t of "causal" and "cross" holds the weights with which token t was chosen. Column 0
+            of "causal" is the start token, column t is token t - 1. Recurrent models have "cross"
+            only.
     """
 
     text: str
@@ -51,30 +53,31 @@ class Hypothesis(NamedTuple):
 class Translate:
     """Translates sentences with a trained model.
 
-        translate = Translate.from_run("runs/english-german")
-        translate("Good morning!")
-        translate(["Good morning!", "Where is the station?"], beam_size=4)
-        translate.hypotheses("Good morning!", beam_size=4, n_best=4)
+    Words outside the source vocabulary are read as the unknown token. The translation of a sentence
+    does not depend on the other sentences of its batch.
 
-    A word that the source vocabulary lacks is read as unknown. Each sentence is translated the same
-    whatever stands beside it.
-
-    Sentences of similar length are translated together, in few shapes of batches, each of which is
-    compiled or traced once. With XLA a shape takes seconds to compile, and is then decoded 1.2 to
-    2 times as fast on one core (docs/benchmarks.md): use it where many sentences follow.
+    Sentences of similar length are batched together. Batches have few different shapes, and each
+    shape is traced or compiled once. XLA takes seconds to compile a shape and then decodes it 1.2
+    to 2 times as fast on one core (docs/benchmarks.md); use it to translate many sentences.
 
     Args:
         model: a `TransformerModel` or a `RecurrentTranslator`.
-        source_tokenizer: a `WordTokenizer` of the source language.
-        target_tokenizer: a `WordTokenizer` of the target language.
-        batch_tokens: how many source tokens are translated at once, padding and the rows of the
-            beam included.
-        jit_compile: whether XLA compiles the search. None: on JAX, which always does, but not on
-            TensorFlow.
+        source_tokenizer: the `WordTokenizer` of the source language.
+        target_tokenizer: the `WordTokenizer` of the target language.
+        batch_tokens: maximum size of a batch: number of sentences times padded source length times
+            number of sequences decoded per sentence.
+        jit_compile: whether XLA compiles the search. None: yes on JAX, which always does, no on
+            other backends.
 
     Raises:
-        ValueError: if a vocabulary is not the model's, `batch_tokens` is not positive, or the
-            backend cannot do without XLA.
+        ValueError: if the vocabulary size of a tokenizer is not the model's, `batch_tokens` is not
+            positive, or `jit_compile` is False on JAX.
+
+    Example:
+        translate = kt.Translate.from_run("runs/english-german")
+        translate("Good morning!")
+        translate(["Good morning!", "Where is the station?"], beam_size=4)
+        translate.hypotheses("Good morning!", beam_size=4, n_best=4)
     """
 
     def __init__(
@@ -83,9 +86,9 @@ class Translate:
         vocabularies = (source_tokenizer.vocab_size, target_tokenizer.vocab_size)
         if vocabularies != (model.enc_vocab_size, model.dec_vocab_size):
             raise ValueError(
-                "The tokenizers must be those the model was trained with: it knows "
-                f"{model.enc_vocab_size} source and {model.dec_vocab_size} target words. "
-                f"Received: tokenizers of {vocabularies[0]} and {vocabularies[1]} words"
+                "Give the tokenizers that the model was trained with: its vocabularies have "
+                f"{model.enc_vocab_size} source and {model.dec_vocab_size} target tokens. "
+                f"Received: tokenizers of {vocabularies[0]} and {vocabularies[1]} tokens"
             )
         check_sizes(batch_tokens=batch_tokens)
         self.model = model
@@ -96,61 +99,67 @@ class Translate:
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
         self._searches = {}
-        self._compiled(SearchOptions(), False)  # refuses at once what the backend cannot do
-        self._attention_scores = None  # compiled when it is first wanted
+        # Raises the error of an unsupported `jit_compile` here instead of at the first sentence.
+        self._compiled_search(SearchOptions(), with_forced=False)
+        self._attention_scores = None  # compiled on first use
 
     @classmethod
     def from_run(cls, folder, weights="best", **kwargs):
-        """The translator that a training run has left in its folder.
+        """Loads the model and the tokenizers of a training run.
 
         Args:
-            folder: path of the run's folder.
+            folder: path of the run folder.
             weights: name of the weights, see `RunFolder.read_model`.
             **kwargs: further arguments of `Translate`.
 
+        Returns:
+            A `Translate`.
+
         Raises:
-            FileNotFoundError: if the folder lacks a file.
-            ValueError: if a file is damaged or of another run.
+            FileNotFoundError: if a file is missing.
+            ValueError: if a file is damaged or belongs to another run.
         """
         run = RunFolder(folder)
         return cls(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
 
     @classmethod
     def from_marian(cls, folder, dtype="float32", **kwargs):
-        """The translator that a published Marian model is, such as Helsinki-NLP/opus-mt-en-de.
+        """Loads a published Marian model such as Helsinki-NLP/opus-mt-en-de.
 
-        Its tokenizers are `MarianTokenizer`s. A model of several target languages expects the code
-        of one before each sentence, such as ">>deu<< Good morning!".
+        The tokenizers are `MarianTokenizer`s. Models with several target languages expect a
+        language code before each sentence, such as ">>deu<< Good morning!".
 
         Args:
-            folder: path of the folder, see `read_marian`.
-            dtype: dtype policy to compute in; the weights are float32 in any case.
+            folder: path of the model's folder, see `read_marian`.
+            dtype: dtype policy of the computation; the weights are always float32.
             **kwargs: further arguments of `Translate`.
 
+        Returns:
+            A `Translate`.
+
         Raises:
-            FileNotFoundError: if the folder lacks a file.
+            FileNotFoundError: if a file is missing.
             ImportError: if `sentencepiece` is not installed.
-            ValueError: if a file is damaged or of another model, or the model of another kind.
+            ValueError: if a file is damaged, or the model is of another type.
         """
         return cls(*read_marian(folder, dtype), **kwargs)
 
     def __call__(self, sentences, prefixes=None, replace_unknown=False, **options):
-        """Translates.
+        """Translates a sentence or a list of sentences.
 
         Args:
-            sentences: a sentence, or a list or tuple of sentences; not changed.
-            prefixes: the words with which the translation must begin; for several sentences as many
-                prefixes, "" for none.
-            replace_unknown: whether the model may choose the unknown word, which is then replaced
-                by the source word that it attended to most.
+            sentences: a sentence, or a list or tuple of sentences.
+            prefixes: the beginning of the translation; for a list, one per sentence, "" for none.
+            replace_unknown: whether the model may choose the unknown token, which is then replaced
+                by the source word with the highest attention weight.
             **options: see `SearchOptions`.
 
         Returns:
-            A sentence for a sentence, a list for a list; "" for an empty sentence.
+            A string for a string, a list of strings for a list; "" for an empty sentence.
 
         Raises:
-            TypeError: if something else is given, or an option that does not exist.
-            ValueError: if a sentence has more than 1,024 tokens, a prefix is longer than its
+            TypeError: if an argument has another type, or an option does not exist.
+            ValueError: if a sentence has more than 1,024 tokens, a prefix is longer than the
                 translation may be, or an option is out of range.
         """
         if isinstance(sentences, str):
@@ -162,13 +171,13 @@ class Translate:
     def hypotheses(
         self, sentences, prefixes=None, replace_unknown=False, return_attention=False, **options
     ):
-        """Translates and tells more.
+        """Translates sentences and returns hypotheses with scores, tokens and attention weights.
 
         Args:
-            sentences: a list or tuple of sentences, or one sentence; not changed.
+            sentences: a sentence, or a list or tuple of sentences.
             prefixes: see `__call__`.
             replace_unknown: see `__call__`.
-            return_attention: whether to return what was attended to.
+            return_attention: whether to compute the attention weights.
             **options: see `SearchOptions`.
 
         Returns:
@@ -183,21 +192,21 @@ class Translate:
         return self._hypotheses(1, sentences, prefixes, **arguments, **options)
 
     def stream(self, sentences, window=4096, **arguments):
-        """Translates any number of sentences, keeping few of them in memory.
+        """Translates an iterable of sentences with bounded memory.
 
         Args:
-            sentences: an iterable of sentences, such as a file, or one sentence.
-            window: how many are read, sorted by length and translated at a time.
-            **arguments: see `hypotheses`; no prefixes.
+            sentences: an iterable of sentences, such as an open file, or one sentence.
+            window: number of sentences that are read, sorted by length and translated at a time.
+            **arguments: see `hypotheses`; without `prefixes`.
 
         Yields:
-            For each sentence, in their order, what `hypotheses` returns for it.
+            For each sentence, in order, its list of `Hypothesis`; see `hypotheses`.
         """
         check_sizes(window=window)
         sentences, first = iter([sentences] if isinstance(sentences, str) else sentences), 1
-        while some := list(itertools.islice(sentences, window)):
-            yield from self._hypotheses(first, some, **arguments)
-            first += len(some)
+        while chunk := list(itertools.islice(sentences, window)):
+            yield from self._hypotheses(first, chunk, **arguments)
+            first += len(chunk)
 
     def _hypotheses(
         self,
@@ -208,74 +217,83 @@ class Translate:
         return_attention=False,
         **options,
     ):
-        """See `hypotheses`; `first` is the number that errors give the first sentence."""
+        """Implements `hypotheses`; `first` is the number of the first sentence in messages."""
         check_texts(sentences, "a list of sentences")
         prefixes = [""] * len(sentences) if prefixes is None else prefixes
         check_texts(prefixes, "a list of prefixes", len(sentences))
         options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
-        requests = self._requests(first, sentences, prefixes, options)
-        found = [[self._nothing()] for _ in sentences]
+        requests = self._make_requests(first, sentences, prefixes, options)
+        results = [[self._empty_hypothesis()] for _ in sentences]
         for batch, length in self._batches(requests, options):
             result = self._search(batch, length, options)
             if return_attention or replace_unknown:
-                result["attention"] = self._attend(result)
+                result["attention"] = self._compute_attention(result)
             for i, request in enumerate(batch):
-                found[request.index] = self._read(
+                results[request.index] = self._make_hypotheses(
                     i, request, result, return_attention, replace_unknown
                 )
-        return found
+        return results
 
-    def _requests(self, first, sentences, prefixes, options):
-        """What is to be translated: the sentences that are not empty."""
+    def _make_requests(self, first, sentences, prefixes, options):
+        """Returns a `_Request` for each sentence that is not empty."""
         requests = []
         for i, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
             ids = encode_source(self.source_tokenizer, sentence)
-            words = len(ids) - 1
-            check_length(first + i, words)
+            tokens = len(ids) - 1  # without the end token
+            check_length(first + i, tokens)
             forced = self.target_tokenizer.encode(prefix)
-            longest = int(options.max_length_ratio * words) + EXTRA_LENGTH
-            if len(forced) >= longest:
+            max_length = int(options.max_length_ratio * tokens) + EXTRA_LENGTH
+            if len(forced) >= max_length:
                 raise ValueError(
                     f"Prefix {first + i} is too long: the translation of this sentence may have "
-                    f"{longest} tokens. Received: {len(forced)} tokens"
+                    f"{max_length} tokens. Shorten the prefix or raise `max_length_ratio`. "
+                    f"Received: {len(forced)} tokens"
                 )
-            if words:
-                shortest = int(options.min_length_ratio * words)
-                requests.append(_Request(i, sentence, prefix, ids, forced, shortest, longest))
+            if tokens:
+                min_length = int(options.min_length_ratio * tokens)
+                requests.append(_Request(i, sentence, prefix, ids, forced, min_length, max_length))
         return requests
 
     def _batches(self, requests, options):
-        """Requests of similar length and the length to pad them to, the longest first."""
+        """Yields batches of requests and the source length to pad them to, the longest first."""
         requests = sorted(requests, key=lambda request: len(request.ids), reverse=True)
         while requests:
             length = bucket_length(len(requests[0].ids))
-            size = self._full_batch(length, options)
+            size = self._full_batch_size(length, options)
             yield requests[:size], length
             requests = requests[size:]
 
-    def _full_batch(self, length, options):
+    def _full_batch_size(self, length, options):
+        """Returns the number of sentences in a full batch, a power of 2."""
         return 1 << max(0, (self.batch_tokens // (length * options.rows)).bit_length() - 1)
 
     def _search(self, batch, source_length, options):
-        """The source ids of a batch, and what `ModelSearch` finds."""
+        """Runs the compiled search and returns its outputs and the source ids."""
         length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
-        plans = [make_plan(x.shortest, x.longest, length, x.forced) for x in batch]
+        constraints = [
+            make_constraints(x.min_length, x.max_length, length, x.forced) for x in batch
+        ]
         ids = [x.ids for x in batch]
         rows = len(batch)
         if self.jit_compile and rows > 1:
-            # Each number of rows is compiled anew. Few of them: 1, 4, 16, … and that of a full
-            # batch, filled up with copies of the last one, which end when it does.
-            rows = min(4 ** math.ceil(math.log(rows, 4)), self._full_batch(source_length, options))
+            # XLA compiles each number of rows separately, so only a few are used: 1, 4, 16, … and
+            # that of a full batch. Copies of the last row fill the batch; they end with it.
+            full_batch = self._full_batch_size(source_length, options)
+            rows = min(4 ** math.ceil(math.log(rows, 4)), full_batch)
         row = np.minimum(np.arange(rows), len(batch) - 1)
-        inputs = {"source": pad_ids(ids, source_length)[row], "plan": np.stack(plans)[row]}
+        inputs = {
+            "source": pad_ids(ids, source_length)[row],
+            "constraints": np.stack(constraints)[row],
+        }
         if options.samples:
-            inputs["randoms"] = draw_randoms(ids, length, options)[row].reshape(-1, length)
+            numbers = draw_random_numbers(ids, length, options)
+            inputs["random_numbers"] = numbers[row].reshape(-1, length)
         with_forced = any(x.forced for x in batch)
-        found = self._compiled(options, with_forced)(inputs)
-        return {"source": inputs["source"], **found}
+        outputs = self._compiled_search(options, with_forced)(inputs)
+        return {"source": inputs["source"], **outputs}
 
-    def _attend(self, result):
-        """What `AttentionScores` finds, with a row for each sequence of each sentence."""
+    def _compute_attention(self, result):
+        """Computes the attention weights of each sequence of each sentence."""
         if self._attention_scores is None:
             scores = AttentionScores(self.model)
             self._attention_scores = backend_module().compile_inference(scores, self.jit_compile)
@@ -287,8 +305,9 @@ class Translate:
             {"source": source, "target": target.reshape(-1, tokens.shape[2])}
         )
 
-    def _compiled(self, options, with_forced):
-        # These are in the plan and the random numbers: what is compiled is the same.
+    def _compiled_search(self, options, with_forced):
+        # These three only affect the inputs (constraints, random numbers), so the compiled search
+        # is shared.
         options = dataclasses.replace(options, seed=0, min_length_ratio=0.0, max_length_ratio=0.0)
         key = (options, with_forced)
         if key not in self._searches:
@@ -296,18 +315,18 @@ class Translate:
             self._searches[key] = backend_module().compile_inference(search, self.jit_compile)
         return self._searches[key]
 
-    def _read(self, i, request, result, return_attention, replace_unknown):
-        """The hypotheses of sentence i of a batch."""
+    def _make_hypotheses(self, i, request, result, return_attention, replace_unknown):
+        """Returns the hypotheses of sentence i of a batch."""
         hypotheses = []
         for k, score in enumerate(result["scores"][i]):
             if score == -np.inf:
-                continue  # there are no more sequences than this
-            ids = until_end(result["tokens"][i, k])
+                continue  # fewer than `n_best` sequences exist
+            ids = trim_padding(result["tokens"][i, k])
             attention = None
             if "attention" in result:
                 row = i * len(result["scores"][i]) + k
-                attention = _attention(result["attention"], row, len(request.ids), len(ids))
-            words = self._unknown_words(request, ids, attention if replace_unknown else None)
+                attention = _crop_attention(result["attention"], row, len(request.ids), len(ids))
+            words = self._unknown_replacements(request, ids, attention if replace_unknown else None)
             hypotheses.append(
                 Hypothesis(
                     self.target_tokenizer.decode(ids, words),
@@ -319,39 +338,42 @@ class Translate:
             )
         return hypotheses
 
-    def _unknown_words(self, request, ids, attention):
-        """What to write for the unknown words: those of the prefix as they are given, for others
-        the source word that was attended to most."""
+    def _unknown_replacements(self, request, ids, attention):
+        """Returns a word for each unknown token of a translation.
+
+        In the prefix it is the given word, elsewhere the source word with the highest attention
+        weight.
+        """
         words = self.target_tokenizer.words(request.prefix)
         if attention is not None:
             sources = self.source_tokenizer.words(request.sentence)
             if isinstance(self.target_tokenizer, WordTokenizer):
-                # After a bracket it stands without a space there. What subwords do not know is a
-                # single character, which stays as it is.
+                # Words after a bracket have no ▁ in the source but need one here. With subwords,
+                # unknown tokens are single characters, which are copied as they are.
                 sources = ["▁" + word.lstrip("▁") for word in sources]
             weights = attention["cross"].mean(axis=(0, 1))[:, : len(sources)]
             words += [sources[row.argmax()] for row in weights[len(words) :]]
         return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
 
-    def _nothing(self):
+    def _empty_hypothesis(self):
         end = SPECIAL_TOKENS[END_ID]
         return Hypothesis("", 0.0, [end], [end])
 
 
 class _Request(NamedTuple):
-    """A sentence to translate; see `make_plan`."""
+    """A sentence to translate; the last three fields are arguments of `make_constraints`."""
 
     index: int
     sentence: str
     prefix: str
     ids: list
     forced: list
-    shortest: int
-    longest: int
+    min_length: int
+    max_length: int
 
 
-def _attention(scores, row, source_length, length):
-    """See `Hypothesis`: that of one row of `AttentionScores`, without the padding."""
+def _crop_attention(scores, row, source_length, length):
+    """Returns the attention weights of one row without padding, as `Hypothesis` holds them."""
     source, target = slice(source_length), slice(length)
     sizes = {"encoder": (source, source), "causal": (target, target), "cross": (target, source)}
     return {

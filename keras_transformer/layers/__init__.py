@@ -1,4 +1,4 @@
-"""The building blocks, one class per file."""
+"""The layers, one public class per file."""
 
 from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.additive_attention import AdditiveAttention

@@ -1,15 +1,17 @@
-"""Several heads in one array of vectors."""
+"""Reshaping between one array of vectors and one array per attention head."""
 
 from keras import ops
 
 
 def split_heads(x, heads):
-    """(B, T, N * H) -> (B, N, T, H)."""
+    """Splits the last axis into heads: (B, T, N * H) -> (B, N, T, H)."""
     batch, length, size = ops.shape(x)
-    return ops.transpose(ops.reshape(x, (batch, length, heads, size // heads)), (0, 2, 1, 3))
+    x = ops.reshape(x, (batch, length, heads, size // heads))  # (B, T, N, H)
+    return ops.transpose(x, (0, 2, 1, 3))  # (B, N, T, H)
 
 
 def merge_heads(x):
-    """(B, N, T, H) -> (B, T, N * H), the inverse of `split_heads`."""
+    """Concatenates the heads, the inverse of `split_heads`: (B, N, T, H) -> (B, T, N * H)."""
     batch, heads, length, size = ops.shape(x)
-    return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (batch, length, heads * size))
+    x = ops.transpose(x, (0, 2, 1, 3))  # (B, T, N, H)
+    return ops.reshape(x, (batch, length, heads * size))  # (B, T, N * H)

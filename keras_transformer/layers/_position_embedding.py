@@ -1,4 +1,4 @@
-"""What the position embeddings have in common."""
+"""Base class of the embeddings of tokens and positions."""
 
 import keras
 from keras import ops
@@ -7,7 +7,7 @@ from keras_transformer._utils.checks import check_sizes, given
 
 
 class PositionEmbedding(keras.layers.Layer):
-    """The sum of a vector for the word and a vector for its position."""
+    """Base class of the layers that add token embeddings and position embeddings."""
 
     def __init__(self, seq_length, vocab_size, output_dim, **kwargs):
         super().__init__(**kwargs)
@@ -17,21 +17,22 @@ class PositionEmbedding(keras.layers.Layer):
         self.vocab_size = vocab_size
         self.output_dim = output_dim
 
-    def _embedding(self, input_dim, name, **kwargs):
+    def _embedding_layer(self, input_dim, name, **kwargs):
         return keras.layers.Embedding(
             input_dim, self.output_dim, dtype=self.dtype_policy, name=name, **kwargs
         )
 
     def to_logits(self, x, words=None):
-        """Scores every word by the product of its vector with `x`: the tied output layer.
+        """Computes logits from the token embeddings, as a tied output layer does.
 
         Args:
-            x: (..., D).
-            words: the words' vectors (V, D), if they have been read before. A loop should: in its
-                graphs, TensorFlow copies a variable that is looked up in whenever it is read.
+            x: hidden states, (..., D).
+            words: the result of `vectors`, (V, D); read from the weights if None. Pass it in a
+                decoding loop: inside a graph, TensorFlow copies an embedding variable each time it
+                is read.
 
         Returns:
-            Logits, (..., V).
+            Logits, (..., V): the product of `x` with each token embedding.
 
         References:
             "Using the Output Embedding to Improve Language Models" (Press and Wolf, 2017).
@@ -40,7 +41,14 @@ class PositionEmbedding(keras.layers.Layer):
         return ops.matmul(x, ops.transpose(words))
 
     def vectors(self, dtype):
-        """The vectors of all words as a tensor, (V, D)."""
+        """Returns the token embeddings as a tensor.
+
+        Args:
+            dtype: dtype of the result.
+
+        Returns:
+            (V, D).
+        """
         return ops.cast(self.words.embeddings, dtype)
 
     def get_config(self):

@@ -1,4 +1,4 @@
-"""What the attentions of recurrent decoders have in common."""
+"""Base class of the attention layers of the recurrent decoders."""
 
 import keras
 from keras import ops
@@ -7,43 +7,89 @@ from keras_transformer.layers.dot_product_attention import masked_softmax, weigh
 
 
 class RecurrentAttention(keras.layers.Layer):
-    """Weighs the source's vectors by the scores that a subclass gives them, and adds them up."""
+    """Attention with the scores that a subclass computes."""
 
     def call(self, queries, values, attention_mask=None, start=0):
-        """Attends.
+        """Attends to the encoder output.
 
         Args:
-            queries: the decoder's states, (B, T, any): all of them together, or one with T = 1.
-            values: the source's vectors, (B, S, E).
+            queries: decoder states, (B, T, any): all positions, or a single one with T = 1.
+            values: encoder output, (B, S, E).
             attention_mask: boolean, broadcastable to (B, T, S); True = may attend.
             start: position of the first query, an integer or an int32 scalar.
 
         Returns:
-            The context of each query, (B, T, E): zeros for a query that may attend to nothing.
+            The context vectors, (B, T, E); zeros for a query whose keys are all masked.
         """
         return self.attend(queries, self.project(values), values, attention_mask, start)
 
     def attend(self, queries, keys, values, attention_mask=None, start=0):
-        """As `call`, given the keys that `project` has made of the values once for all steps."""
-        weights = self.weigh(queries, self.scores(queries, keys), attention_mask, start)
+        """Attends with precomputed keys.
+
+        Args:
+            queries: decoder states, (B, T, any).
+            keys: the result of `project`, which decoding computes once for all steps.
+            values: encoder output, (B, S, E).
+            attention_mask: boolean, broadcastable to (B, T, S); True = may attend.
+            start: position of the first query, an integer or an int32 scalar.
+
+        Returns:
+            The context vectors, (B, T, E).
+        """
+        scores = self.scores(queries, keys)
+        weights = self.attention_weights(queries, scores, attention_mask, start)
         return weighted_sum(self, weights, values)
 
-    def attend_once(self, query, memory, attention_mask, position):
-        """The context of the one query at a position, (B, any) -> (B, E); the memory holds keys and
-        values."""
+    def attend_step(self, query, memory, attention_mask, position):
+        """Attends from a single position.
+
+        Args:
+            query: decoder state, (B, any).
+            memory: the keys and the values.
+            attention_mask: boolean, broadcastable to (B, 1, S); True = may attend.
+            position: position of the query, an integer or an int32 scalar.
+
+        Returns:
+            The context vector, (B, E).
+        """
         query = ops.expand_dims(query, axis=1)
         return ops.squeeze(self.attend(query, *memory, attention_mask, position), axis=1)
 
     def project(self, values):
-        """The keys of the values (B, S, E): the part of the scores that needs no query."""
+        """Computes the keys, the part of the scores that does not depend on the queries.
+
+        Args:
+            values: encoder output, (B, S, E).
+
+        Returns:
+            (B, S, any).
+        """
         raise NotImplementedError
 
     def scores(self, queries, keys):
-        """How well each key suits each query, (B, T, S)."""
+        """Computes the attention scores before the softmax.
+
+        Args:
+            queries: decoder states, (B, T, any).
+            keys: the result of `project`.
+
+        Returns:
+            (B, T, S).
+        """
         raise NotImplementedError
 
-    def weigh(self, queries, scores, attention_mask=None, start=0):
-        """The weights, float32 (B, T, S), that follow from the scores (B, T, S)."""
+    def attention_weights(self, queries, scores, attention_mask=None, start=0):
+        """Computes the attention weights.
+
+        Args:
+            queries: decoder states, (B, T, any).
+            scores: the result of `scores`, (B, T, S).
+            attention_mask: boolean, broadcastable to (B, T, S); True = may attend.
+            start: position of the first query, an integer or an int32 scalar.
+
+        Returns:
+            float32, (B, T, S).
+        """
         return masked_softmax(scores, attention_mask)
 
     def _dense(self, units, name, activation=None):

@@ -1,4 +1,4 @@
-"""The residual connection around a sub-layer."""
+"""Residual connection with dropout and layer normalization."""
 
 import keras
 
@@ -10,17 +10,18 @@ from keras_transformer.settings import EPSILON
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class AddNormalization(keras.layers.Layer):
-    """Dropout, residual connection and layer normalisation around a sub-layer.
+    """Dropout, residual connection and layer normalization around a sub-layer.
 
-    Post-norm, as in the paper, computes norm(x + dropout(f(x))); pre-norm, which trains more
-    easily, computes x + dropout(f(norm(x))). Both are written the same way around a sub-layer f:
+    Post-norm, as in the paper, computes norm(x + dropout(f(x))). Pre-norm, which trains more
+    easily, computes x + dropout(f(norm(x))). The call is the same for both:
 
         x = add_norm(x, f(add_norm.sublayer_input(x)))
 
     Args:
         rate: dropout rate of the sub-layer's output.
-        norm_first: whether to normalise what the sub-layer reads (pre-norm) instead of the sum.
-        epsilon: what the norm adds to the variance.
+        norm_first: whether to normalize the input of the sub-layer (pre-norm) instead of the
+            residual sum (post-norm).
+        epsilon: number added to the variance.
 
     Raises:
         ValueError: if `rate` is not in [0, 1) or `epsilon` is not positive.
@@ -28,6 +29,12 @@ class AddNormalization(keras.layers.Layer):
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), sections 3.1 and 5.4;
         "On Layer Normalization in the Transformer Architecture" (Xiong et al., 2020), table 1.
+
+    Example:
+        >>> add_norm, feed_forward = kt.AddNormalization(rate=0.1), kt.FeedForward(32, 8)
+        >>> x = np.ones((2, 5, 8), "float32")
+        >>> ops.shape(add_norm(x, feed_forward(add_norm.sublayer_input(x))))
+        (2, 5, 8)
     """
 
     def __init__(self, rate, norm_first=False, epsilon=EPSILON, **kwargs):
@@ -37,14 +44,14 @@ class AddNormalization(keras.layers.Layer):
         self.epsilon = epsilon
         dtype = self.dtype_policy
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        # Its name holds this layer's, for in pre-norm it is a row of its own in `summary()`.
+        # In pre-norm the norm has its own row in `summary()`, so its name contains this layer's.
         self.normalization = LayerNormalization(
             epsilon=epsilon, dtype=dtype, name=f"{self.name}_before" if norm_first else "norm"
         )
 
     @classmethod
     def from_settings(cls, settings, **kwargs):
-        """The part of a block with `BlockSettings`."""
+        """Creates the layer from `BlockSettings`."""
         return cls(settings.rate, settings.norm_first, settings.epsilon, **kwargs)
 
     def build(self, x_shape, sublayer_output_shape):
@@ -53,20 +60,25 @@ class AddNormalization(keras.layers.Layer):
         self.built = True
 
     def sublayer_input(self, x):
-        """What the sub-layer reads: `x` normalised (pre-norm) or as it is (post-norm)."""
-        return self.normalization(x) if self.norm_first else x
-
-    before = renamed_method("before", "sublayer_input")
-
-    def call(self, x, sublayer_output):
-        """Adds the sub-layer's output to its input.
+        """Returns the input of the sub-layer.
 
         Args:
-            x: what came before the sub-layer, (..., D).
-            sublayer_output: the sub-layer's output, (..., D).
+            x: (..., D).
 
         Returns:
-            (..., D), normalised unless `norm_first`.
+            `x`, (..., D), normalized if `norm_first`.
+        """
+        return self.normalization(x) if self.norm_first else x
+
+    def call(self, x, sublayer_output):
+        """Adds the output of the sub-layer to `x`.
+
+        Args:
+            x: the residual, (..., D): the value passed to `sublayer_input`.
+            sublayer_output: output of the sub-layer, (..., D).
+
+        Returns:
+            (..., D), normalized unless `norm_first`.
         """
         x = x + self.dropout(sublayer_output)
         return x if self.norm_first else self.normalization(x)
@@ -77,3 +89,5 @@ class AddNormalization(keras.layers.Layer):
 
     def compute_output_shape(self, x_shape, sublayer_output_shape):
         return x_shape
+
+    before = renamed_method("before", "sublayer_input")

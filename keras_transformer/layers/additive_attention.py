@@ -1,4 +1,4 @@
-"""Additive attention."""
+"""Additive (Bahdanau) attention."""
 
 import keras
 from keras import ops
@@ -9,16 +9,16 @@ from keras_transformer.layers._recurrent_attention import RecurrentAttention
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class AdditiveAttention(RecurrentAttention):
-    """Weighs vectors by a small network that sees each of them beside the query.
+    """Additive attention, also known as Bahdanau attention.
 
-    The score of a vector h for the query s is vᵀtanh(W₁h + W₂s), which is vᵀtanh(W[h; s]) with
-    W = [W₁ W₂]: apart, W₁h is computed once for all queries. `keras.layers.AdditiveAttention` has
-    no W₁ and W₂; it adds h and s as they are.
+    The score of the encoder output h for the decoder state s is vᵀtanh(W₁h + W₂s). This equals
+    vᵀtanh(W[h; s]) with W = [W₁ W₂], but W₁h is computed once for all queries.
+    `keras.layers.AdditiveAttention` has no projections W₁ and W₂.
 
-    Shape letters: B batch, T target length, S source length, E size of the source's vectors.
+    Shape letters: B batch, T target length, S source length, E size of the encoder output.
 
     Args:
-        units: number of rows of W₁ and W₂, the size of v.
+        units: size of the hidden layer: the number of rows of W₁ and W₂, and the size of v.
 
     Raises:
         ValueError: if `units` is not a positive integer.
@@ -26,6 +26,11 @@ class AdditiveAttention(RecurrentAttention):
     References:
         "Neural Machine Translation by Jointly Learning to Align and Translate" (Bahdanau et al.,
         2015), appendix A.1.2.
+
+    Example:
+        >>> states, encoder_output = np.ones((2, 4, 8)), np.ones((2, 5, 6))
+        >>> ops.shape(kt.AdditiveAttention(units=16)(states, encoder_output))
+        (2, 4, 6)
     """
 
     def __init__(self, units, **kwargs):
@@ -43,11 +48,26 @@ class AdditiveAttention(RecurrentAttention):
         self.built = True
 
     def project(self, values):
-        """W₁h of each vector: (B, S, E) -> (B, S, units)."""
+        """Computes the keys W₁h.
+
+        Args:
+            values: encoder output, (B, S, E).
+
+        Returns:
+            (B, S, units).
+        """
         return self.value_projection(values)
 
     def scores(self, queries, keys):
-        """(B, T, any) queries and (B, S, units) keys -> (B, T, S)."""
+        """Computes the attention scores before the softmax.
+
+        Args:
+            queries: decoder states, (B, T, any).
+            keys: the result of `project`, (B, S, units).
+
+        Returns:
+            (B, T, S).
+        """
         queries = ops.expand_dims(self.query_projection(queries), 2)
         hidden = ops.tanh(queries + ops.expand_dims(keys, 1))  # (B, T, S, units)
         return ops.squeeze(self.score(hidden), axis=-1)

@@ -1,4 +1,4 @@
-"""Bahdanau's decoder."""
+"""The recurrent decoder with Bahdanau attention."""
 
 import keras
 from keras import ops
@@ -9,24 +9,30 @@ from keras_transformer.layers.additive_attention import AdditiveAttention
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class BahdanauDecoder(RecurrentDecoder):
-    """A recurrent decoder that attends before each step: s' = cell([x; c], s) with c of s.
+    """A recurrent decoder that attends before each step of the cell, as Bahdanau's does.
 
-    The output is a maxout layer, the greater of two projections, of [s'; x; c].
+    The context c is computed from the state s; the next state is s' = cell([x; c], s). The output
+    is a maxout layer, the maximum of two projections of [s'; x; c].
 
     Shape letters: B batch, T target length, S source length, D model size, H = units, E size of the
-    encoded source.
+    encoder output.
 
     Args:
-        units: size of the recurrent states and of the attention's network.
-        d_model: size of the input and the output.
+        units: size of the recurrent states and of the attention's hidden layer, H.
+        d_model: size of the input and the output, D.
         cell: "gru" or "lstm".
 
     Raises:
-        ValueError: if a size is not a positive integer, or there is no such cell.
+        ValueError: if a size is not a positive integer or `cell` is unknown.
 
     References:
         "Neural Machine Translation by Jointly Learning to Align and Translate" (Bahdanau et al.,
         2015), section 3.1 and appendix A.
+
+    Example:
+        >>> decoder = kt.BahdanauDecoder(units=16, d_model=8)
+        >>> ops.shape(decoder(np.ones((2, 4, 8)), np.ones((2, 5, 6))))
+        (2, 4, 8)
     """
 
     def __init__(self, units, d_model, cell="gru", **kwargs):
@@ -36,21 +42,21 @@ class BahdanauDecoder(RecurrentDecoder):
         self.maxout = keras.layers.Dense(2 * d_model, dtype=dtype, name="maxout")
 
     def build(self, x_shape, encoder_output_shape):
-        read = self.d_model + encoder_output_shape[-1]
-        self._build_parts(x_shape, encoder_output_shape, cell_input_size=read)
-        self.maxout.build((*x_shape[:-1], self.units + read))
+        cell_input_size = self.d_model + encoder_output_shape[-1]
+        self._build_sublayers(x_shape, encoder_output_shape, cell_input_size)
+        self.maxout.build((*x_shape[:-1], self.units + cell_input_size))
         self.built = True
 
     def start(self, encoder_output):
         cache, memory = super().start(encoder_output)
         return {**cache, "context": ops.zeros_like(encoder_output[:, 0])}, memory
 
-    def _next(self, x, position, state, memory, attention_mask):
+    def _next_state(self, x, position, state, memory, attention_mask):
         query = state["cell"][0]
-        context = self.attention.attend_once(query, memory, attention_mask, position)
-        read = ops.concatenate([x, context], axis=-1)
-        return {"cell": self.recurrent_cell(read, state["cell"])[1], "context": context}
+        context = self.attention.attend_step(query, memory, attention_mask, position)
+        cell_input = ops.concatenate([x, context], axis=-1)
+        return {"cell": self.recurrent_cell(cell_input, state["cell"])[1], "context": context}
 
-    def _read(self, x, states):
-        seen = ops.concatenate([states["cell"][0], x, states["context"]], axis=-1)
-        return ops.maximum(*ops.split(self.maxout(seen), 2, axis=-1))
+    def _output(self, x, states):
+        features = ops.concatenate([states["cell"][0], x, states["context"]], axis=-1)
+        return ops.maximum(*ops.split(self.maxout(features), 2, axis=-1))

@@ -1,4 +1,4 @@
-"""One layer of the decoder."""
+"""One decoder layer."""
 
 import keras
 from keras import ops
@@ -12,35 +12,42 @@ from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class DecoderLayer(TransformerBlock):
-    """Self-attention, attention to the source and a feed-forward network, each residual.
+    """A decoder layer: self-attention, cross-attention and a feed-forward network.
 
-    Shape letters: B batch, T target length, S source length, L length of the cache, D model size,
-    N = h heads.
+    Each sub-layer has a residual connection and a layer normalization.
+
+    Shape letters: B batch, T target length, S source length, L cache length, N heads, D model size.
 
     Args:
-        h: number of heads.
+        h: number of attention heads, N.
         d_k: size of the queries and keys, per head.
         d_v: size of the values, per head.
-        d_model: size of the input and the output.
-        d_ff: size of the feed-forward network's inner layer.
+        d_model: size of the input and the output, D.
+        d_ff: size of the inner layer of the feed-forward network.
         rate: dropout rate of each sub-layer's output.
-        settings: `BlockSettings` with further options, instead of all of these.
+        settings: `BlockSettings`, which has further options; replaces `h` … `rate`.
 
     Raises:
-        TypeError: if neither `settings` nor all of the others are given.
+        TypeError: if neither `settings` nor all of `h` … `rate` are given.
         ValueError: if both are given, a size is not a positive integer or a rate is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (right).
+
+    Example:
+        >>> layer = kt.DecoderLayer(settings=kt.BlockSettings(h=2, d_model=8, d_ff=16))
+        >>> x, encoder_output = np.ones((1, 3, 8)), np.ones((1, 5, 8))
+        >>> ops.shape(layer(x, encoder_output, self_attention_mask=kt.causal_mask(3)))
+        (1, 3, 8)
     """
 
-    def _make_parts(self):
-        self.self_attention = self._part(MultiHeadAttention, "self_attention")
-        self.add_norm_1 = self._part(AddNormalization, "add_norm_1")
-        self.cross_attention = self._part(MultiHeadAttention, "cross_attention")
-        self.add_norm_2 = self._part(AddNormalization, "add_norm_2")
-        self.feed_forward = self._part(FeedForward, "feed_forward")
-        self.add_norm_3 = self._part(AddNormalization, "add_norm_3")
+    def _create_sublayers(self):
+        self.self_attention = self._sublayer(MultiHeadAttention, "self_attention")
+        self.add_norm_1 = self._sublayer(AddNormalization, "add_norm_1")
+        self.cross_attention = self._sublayer(MultiHeadAttention, "cross_attention")
+        self.add_norm_2 = self._sublayer(AddNormalization, "add_norm_2")
+        self.feed_forward = self._sublayer(FeedForward, "feed_forward")
+        self.add_norm_3 = self._sublayer(AddNormalization, "add_norm_3")
 
     def build(self, x_shape, encoder_output_shape):
         check_vectors(x_shape, self.settings.d_model)
@@ -53,13 +60,14 @@ class DecoderLayer(TransformerBlock):
         self.built = True
 
     def build_graph(self, sequence_length):
-        """A functional model of this layer's parts, with its weights, for `summary()`.
+        """Builds a functional model of the sub-layers, for `summary()`.
 
         Args:
             sequence_length: T = S, the length of both inputs.
 
         Returns:
-            A `keras.Model` from two times (B, T, D) to (B, T, D).
+            A `keras.Model` that shares this layer's weights. Its inputs are `x` and
+            `encoder_output`, (B, T, D) each; its output is (B, T, D).
         """
         shape = (sequence_length, self.settings.d_model)
         x, encoder_output = (keras.Input(shape, name=name) for name in ("x", "encoder_output"))
@@ -68,16 +76,16 @@ class DecoderLayer(TransformerBlock):
         return keras.Model([x, encoder_output], self.call(x, encoder_output), name=self.name)
 
     def call(self, x, encoder_output, self_attention_mask=None, cross_attention_mask=None):
-        """Decodes once more, all positions together.
+        """Applies the layer to all positions at once.
 
         Args:
-            x: (B, T, D).
+            x: hidden states, (B, T, D).
             encoder_output: (B, S, D).
             self_attention_mask: boolean, broadcastable to (B, T, T); True = may attend.
             cross_attention_mask: boolean, broadcastable to (B, T, S); True = may attend.
 
         Returns:
-            (B, T, D).
+            Hidden states, (B, T, D).
         """
         y = self.add_norm_1.sublayer_input(x)
         x = self.add_norm_1(x, self.self_attention(y, y, y, attention_mask=self_attention_mask))
@@ -86,27 +94,32 @@ class DecoderLayer(TransformerBlock):
         return self.add_norm_3(x, self.feed_forward(self.add_norm_3.sublayer_input(x)))
 
     def start(self, encoder_output, length):
-        """What decoding step by step begins with, for L = length steps.
+        """Prepares decoding step by step.
+
+        Args:
+            encoder_output: (B, S, D).
+            length: maximum number of steps, L.
 
         Returns:
-            The empty cache of this layer's keys (B, N, L, d_k) and values (B, N, L, d_v), and the
-            memory: the source's keys (B, N, S, d_k) and values (B, N, S, d_v).
+            The empty cache of the self-attention, keys (B, N, L, d_k) and values (B, N, L, d_v),
+            and the memory of the cross-attention, keys (B, N, S, d_k) and values (B, N, S, d_v).
         """
         cache = self.self_attention.start(ops.shape(encoder_output)[0], length)
         return cache, self.cross_attention.project(encoder_output, encoder_output)
 
     def step(self, x, position, cache, memory, self_attention_mask, cross_attention_mask=None):
-        """Decodes one position, as `call` does, with the keys and values of those before.
+        """Applies the layer to one position using the KV cache, with the same result as `call`.
 
         Args:
-            x: (B, 1, D).
-            position: int32 scalar, 0 at first.
-            cache, memory: what `start` returned, and the cache of the step before.
-            self_attention_mask: boolean, (B, 1, L), open for this position and those before.
-            cross_attention_mask: see `call`, (B, 1, S).
+            x: hidden states of this position, (B, 1, D).
+            position: int32 scalar, starting at 0.
+            cache: from `start` or the previous step.
+            memory: from `start`.
+            self_attention_mask: boolean, (B, 1, L), True up to this position.
+            cross_attention_mask: boolean, broadcastable to (B, 1, S); True = may attend.
 
         Returns:
-            (B, 1, D), and the next cache.
+            Hidden states, (B, 1, D), and the next cache.
         """
         y = self.add_norm_1.sublayer_input(x)
         y, cache = self.self_attention.step(y, position, cache, self_attention_mask)

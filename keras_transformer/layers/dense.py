@@ -1,4 +1,4 @@
-"""The dense layer of earlier versions."""
+"""A deprecated name of the dense layer."""
 
 import keras
 
@@ -7,13 +7,14 @@ from keras_transformer._utils.deprecation import warn_deprecated
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class Dense(keras.layers.Dense):
-    """`keras.layers.Dense`, by the name of a faster one that earlier versions had.
+    """Deprecated alias of `keras.layers.Dense`.
 
-    With oneDNN Keras's is as fast (see docs/benchmarks.md), so use that one. This name remains for
-    files that hold it, and will go in a later version.
+    Earlier versions had a faster implementation; with oneDNN, Keras's is as fast (see
+    docs/benchmarks.md). The name remains so that files saved with it can be loaded, and will be
+    removed in a later version.
 
     Args:
-        *args, **kwargs: as of `keras.layers.Dense`.
+        *args, **kwargs: see `keras.layers.Dense`.
     """
 
     def __init__(self, *args, **kwargs):

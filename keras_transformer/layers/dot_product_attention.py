@@ -6,29 +6,37 @@ import keras
 from keras import ops
 
 from keras_transformer.layers.dropout import Dropout
-from keras_transformer.layers.record_attention import note_attention, note_vectors
+from keras_transformer.layers.record_attention import store_attention, store_queries_and_keys
 
-_CLOSED = -1e38  # a score beside which every other vanishes; finite in float32
+_MASKED_SCORE = -1e38  # its softmax is 0; finite in float32
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class DotProductAttention(keras.layers.Layer):
-    """Weighs values by how well their keys match each query: softmax(QKᵀ/√d_k)V.
+    """Scaled dot-product attention: softmax(QKᵀ/√d_k)V.
 
-    Shape letters: T query length, S key length, d_k and d_v the sizes of keys and values. Any
-    number of leading axes is allowed: (B, …) alone, (B, N, …) inside multi-head attention.
+    The softmax is computed in float32 or higher, so it stays finite in half precision. A query
+    whose keys are all masked returns zeros.
 
-    The softmax runs in float32 at least, so that half precision stays finite. A query that may
-    attend to nothing receives zeros.
+    Shape letters: T query length, S key length, d_k and d_v the sizes of keys and values. There may
+    be any number of leading axes, such as (B, N, …) in multi-head attention.
 
     Args:
-        rate: dropout rate of the weights.
+        rate: dropout rate of the attention weights.
 
     Raises:
         ValueError: if `rate` is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), equation 1.
+
+    Example:
+        >>> attention = kt.DotProductAttention()
+        >>> queries, keys = np.zeros((1, 1, 2)), np.zeros((1, 3, 2))  # equal scores
+        >>> values = np.array([[[1.0], [3.0], [8.0]]])
+        >>> mask = np.array([[[True, True, False]]])
+        >>> ops.convert_to_numpy(attention(queries, keys, values, attention_mask=mask))
+        array([[[2.]]], dtype=float32)
     """
 
     def __init__(self, rate=0.0, **kwargs):
@@ -40,7 +48,7 @@ class DotProductAttention(keras.layers.Layer):
         self.built = True
 
     def call(self, queries, keys, values, attention_mask=None):
-        """Attends.
+        """Computes the attention.
 
         Args:
             queries: (..., T, d_k).
@@ -49,13 +57,14 @@ class DotProductAttention(keras.layers.Layer):
             attention_mask: boolean, broadcastable to (..., T, S); True = may attend.
 
         Returns:
-            The weighted sums of values, (..., T, d_v).
+            The weighted sum of the values for each query, (..., T, d_v).
         """
-        note_vectors(self, queries, keys)
         scale = 1 / math.sqrt(keys.shape[-1])
-        scores = ops.einsum("...td,...sd->...ts", queries * scale, keys)
+        scores = ops.einsum("...td,...sd->...ts", queries * scale, keys)  # (..., T, S)
         weights = masked_softmax(scores, attention_mask)
-        return weighted_sum(self, weights, values, self.dropout)
+        store_queries_and_keys(self, queries, keys)  # for `record_attention` and its like
+        store_attention(self, weights)
+        return ops.matmul(self.dropout(ops.cast(weights, values.dtype)), values)
 
     def get_config(self):
         return {**super().get_config(), "rate": self.rate}
@@ -65,33 +74,44 @@ class DotProductAttention(keras.layers.Layer):
 
 
 def masked_softmax(scores, attention_mask=None):
-    """Weights that sum to 1 over the open keys, or are all 0 where none is open.
+    """Computes the softmax over the keys that are not masked.
 
     Args:
-        scores: (..., T, S), of any float type; computed in float32 at least. Finite;
-            in float16, where products overflow, the closed ones may be infinite.
+        scores: (..., T, S), of any float dtype. They must be finite, except that masked scores in
+            float16 may have overflowed to infinity.
         attention_mask: boolean, broadcastable to (..., T, S); True = may attend.
 
     Returns:
-        (..., T, S), float32 at least.
+        Attention weights, (..., T, S), float32 or higher. They sum to 1 for each query, or are all
+        0 if all keys are masked.
     """
     may_overflow = keras.backend.standardize_dtype(scores.dtype) == "float16"
     scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
     if attention_mask is None:
         return ops.softmax(scores)
     if may_overflow:
-        scores = ops.where(attention_mask, scores, _CLOSED)  # no sum closes an infinite score
+        # An addition would not mask an infinite score.
+        scores = ops.where(attention_mask, scores, _MASKED_SCORE)
     else:
-        # Faster, for the mask is smaller than the scores, and what is added has no gradient.
-        closed = ops.cast(ops.logical_not(attention_mask), scores.dtype)
-        scores = scores + closed * _CLOSED
-    # A row that is closed altogether holds equal scores, over which the softmax is uniform.
+        # Faster than `where`: the mask is smaller than the scores, and the gradient of an addition
+        # costs nothing.
+        masked = ops.cast(ops.logical_not(attention_mask), scores.dtype)
+        scores = scores + masked * _MASKED_SCORE
+    # All scores of a fully masked row are equal, so its softmax is uniform and must be set to 0.
     weights = ops.softmax(scores)
     return weights * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), scores.dtype)
 
 
-def weighted_sum(layer, weights, values, dropout=None):
-    """Sums values (..., S, d_v) by weights (..., T, S), which are noted as those of the layer."""
-    note_attention(layer, weights)
-    weights = ops.cast(weights, values.dtype)
-    return ops.matmul(dropout(weights) if dropout else weights, values)
+def weighted_sum(layer, weights, values):
+    """Computes the weighted sum of the values and stores the weights for `record_attention`.
+
+    Args:
+        layer: the attention layer under which the weights are stored.
+        weights: (..., T, S).
+        values: (..., S, d_v).
+
+    Returns:
+        (..., T, d_v).
+    """
+    store_attention(layer, weights)
+    return ops.matmul(ops.cast(weights, values.dtype), values)

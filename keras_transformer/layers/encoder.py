@@ -1,4 +1,4 @@
-"""The encoder."""
+"""The encoder stack."""
 
 import keras
 
@@ -8,45 +8,53 @@ from keras_transformer.layers.encoder_layer import EncoderLayer
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class Encoder(TransformerStack):
-    """Encodes a sequence of vectors with n encoder layers.
+    """The Transformer encoder: a stack of n encoder layers.
 
-    It reads vectors, not ids: words with positions in a translator, patches in a vision model.
-    With a causal mask it is the body of a language model, which can go on step by step.
+    Its input is a sequence of vectors, such as embedded tokens or image patches. With a causal
+    mask it is the stack of a decoder-only language model, which `step` computes one position at a
+    time.
 
-    Shape letters: B batch, S length, L length of the cache, D model size.
+    Shape letters: B batch, S length, L cache length, D model size.
 
     Args:
-        h: number of heads.
+        h: number of attention heads.
         d_k: size of the queries and keys, per head.
         d_v: size of the values, per head.
-        d_model: size of the input and the output.
-        d_ff: size of the feed-forward network's inner layer.
+        d_model: size of the input and the output, D.
+        d_ff: size of the inner layer of the feed-forward networks.
         n: number of layers.
         rate: dropout rate of the input and of each sub-layer's output.
-        settings: `BlockSettings` with further options, instead of all of these.
+        settings: `BlockSettings`, which has further options; replaces `h` … `rate`.
 
     Raises:
-        TypeError: if neither `settings` nor all of the others are given.
+        TypeError: if neither `settings` nor all of `h` … `rate` are given.
         ValueError: if both are given, a size is not a positive integer or a rate is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (left).
+
+    Example:
+        >>> ids = np.array([[5, 7, 9, 0]])
+        >>> x = kt.PositionEmbeddingFixedWeights(None, vocab_size=20, output_dim=8)(ids)
+        >>> encoder = kt.Encoder(settings=kt.BlockSettings(h=2, d_model=8, d_ff=16, n=2))
+        >>> ops.shape(encoder(x, attention_mask=kt.padding_mask(ids)))
+        (1, 4, 8)
     """
 
     layer_class = EncoderLayer
 
     def build(self, x_shape):
-        self._build_parts(x_shape)
+        self._build_sublayers(x_shape)
 
     def call(self, x, attention_mask=None):
-        """Encodes.
+        """Encodes all positions at once.
 
         Args:
-            x: (B, S, D).
+            x: input vectors, (B, S, D).
             attention_mask: boolean, broadcastable to (B, S, S); True = may attend.
 
         Returns:
-            (B, S, D).
+            Hidden states, (B, S, D).
         """
         x = self.dropout(x)
         for layer in self.layers:
@@ -54,26 +62,34 @@ class Encoder(TransformerStack):
         return self.final_norm(x)
 
     def start(self, batch_size, length):
-        """The empty cache with which L = length steps begin: a tuple with an entry per layer."""
+        """Creates the empty cache of `step`.
+
+        Args:
+            batch_size: B.
+            length: maximum number of steps, L.
+
+        Returns:
+            A tuple with one entry per layer (see `MultiHeadAttention.start`).
+        """
         return tuple(layer.start(batch_size, length) for layer in self.layers)
 
     def step(self, x, position, cache, attention_mask):
-        """Encodes one position, as `call` does with a causal mask.
+        """Encodes one position using the KV cache, with the same result as causal `call`.
 
         Args:
-            x: (B, 1, D).
-            position: int32 scalar, 0 at first.
-            cache: what `start` returned, or the step before.
-            attention_mask: boolean, (B, 1, L), open for this position and those before.
+            x: input vectors of this position, (B, 1, D).
+            position: int32 scalar, starting at 0.
+            cache: from `start` or the previous step.
+            attention_mask: boolean, (B, 1, L), True up to this position.
 
         Returns:
-            (B, 1, D), and the next cache.
+            Hidden states, (B, 1, D), and the next cache.
         """
-        x, new = self.dropout(x), []
+        x, new_cache = self.dropout(x), []
         for layer, layer_cache in zip(self.layers, cache, strict=True):
             x, layer_cache = layer.step(x, position, layer_cache, attention_mask)
-            new.append(layer_cache)
-        return self.final_norm(x), tuple(new)
+            new_cache.append(layer_cache)
+        return self.final_norm(x), tuple(new_cache)
 
     def compute_output_shape(self, x_shape):
         return x_shape

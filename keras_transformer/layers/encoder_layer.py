@@ -1,4 +1,4 @@
-"""One layer of the encoder."""
+"""One encoder layer."""
 
 import keras
 
@@ -11,34 +11,41 @@ from keras_transformer.layers.multi_head_attention import MultiHeadAttention
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class EncoderLayer(TransformerBlock):
-    """Self-attention and a feed-forward network, each within a residual connection.
+    """An encoder layer: self-attention and a feed-forward network.
 
-    With a causal mask it is a layer of a language model, which can go on step by step.
+    Each sub-layer has a residual connection and a layer normalization. With a causal mask it is a
+    layer of a decoder-only language model, which `step` computes one position at a time.
 
-    Shape letters: B batch, S length, L length of the cache, D model size.
+    Shape letters: B batch, S length, L cache length, D model size.
 
     Args:
-        h: number of heads.
+        h: number of attention heads.
         d_k: size of the queries and keys, per head.
         d_v: size of the values, per head.
-        d_model: size of the input and the output.
-        d_ff: size of the feed-forward network's inner layer.
+        d_model: size of the input and the output, D.
+        d_ff: size of the inner layer of the feed-forward network.
         rate: dropout rate of each sub-layer's output.
-        settings: `BlockSettings` with further options, instead of all of these.
+        settings: `BlockSettings`, which has further options; replaces `h` … `rate`.
 
     Raises:
-        TypeError: if neither `settings` nor all of the others are given.
+        TypeError: if neither `settings` nor all of `h` … `rate` are given.
         ValueError: if both are given, a size is not a positive integer or a rate is not in [0, 1).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.1 and figure 1 (left).
+
+    Example:
+        >>> layer = kt.EncoderLayer(settings=kt.BlockSettings(h=2, d_model=8, d_ff=16))
+        >>> mask = kt.padding_mask(np.array([[5, 7, 0]]))
+        >>> ops.shape(layer(np.ones((1, 3, 8)), attention_mask=mask))
+        (1, 3, 8)
     """
 
-    def _make_parts(self):
-        self.self_attention = self._part(MultiHeadAttention, "self_attention")
-        self.add_norm_1 = self._part(AddNormalization, "add_norm_1")
-        self.feed_forward = self._part(FeedForward, "feed_forward")
-        self.add_norm_2 = self._part(AddNormalization, "add_norm_2")
+    def _create_sublayers(self):
+        self.self_attention = self._sublayer(MultiHeadAttention, "self_attention")
+        self.add_norm_1 = self._sublayer(AddNormalization, "add_norm_1")
+        self.feed_forward = self._sublayer(FeedForward, "feed_forward")
+        self.add_norm_2 = self._sublayer(AddNormalization, "add_norm_2")
 
     def build(self, x_shape):
         check_vectors(x_shape, self.settings.d_model)
@@ -49,13 +56,13 @@ class EncoderLayer(TransformerBlock):
         self.built = True
 
     def build_graph(self, sequence_length):
-        """A functional model of this layer's parts, for `summary()`.
+        """Builds a functional model of the sub-layers, for `summary()`.
 
         Args:
             sequence_length: S, the length of the input.
 
         Returns:
-            A `keras.Model` from (B, S, D) to (B, S, D) that shares this layer's weights.
+            A `keras.Model` that shares this layer's weights. Its input and output are (B, S, D).
         """
         x = keras.Input((sequence_length, self.settings.d_model), name="x")
         if not self.built:
@@ -63,34 +70,42 @@ class EncoderLayer(TransformerBlock):
         return keras.Model(x, self.call(x), name=self.name)
 
     def call(self, x, attention_mask=None):
-        """Encodes once more.
+        """Applies the layer to all positions at once.
 
         Args:
-            x: (B, S, D).
+            x: hidden states, (B, S, D).
             attention_mask: boolean, broadcastable to (B, S, S); True = may attend.
 
         Returns:
-            (B, S, D).
+            Hidden states, (B, S, D).
         """
         y = self.add_norm_1.sublayer_input(x)
         x = self.add_norm_1(x, self.self_attention(y, y, y, attention_mask=attention_mask))
         return self.add_norm_2(x, self.feed_forward(self.add_norm_2.sublayer_input(x)))
 
     def start(self, batch_size, length):
-        """The empty cache with which L = length steps begin: see `MultiHeadAttention.start`."""
+        """Creates the empty cache of `step`.
+
+        Args:
+            batch_size: B.
+            length: maximum number of steps, L.
+
+        Returns:
+            The cache of the self-attention (see `MultiHeadAttention.start`).
+        """
         return self.self_attention.start(batch_size, length)
 
     def step(self, x, position, cache, attention_mask):
-        """Encodes one position, as `call` does with a causal mask.
+        """Applies the layer to one position using the KV cache, as `call` with a causal mask.
 
         Args:
-            x: (B, 1, D).
-            position: int32 scalar, 0 at first.
-            cache: what `start` returned, or the step before.
-            attention_mask: boolean, (B, 1, L), open for this position and those before.
+            x: hidden states of this position, (B, 1, D).
+            position: int32 scalar, starting at 0.
+            cache: from `start` or the previous step.
+            attention_mask: boolean, (B, 1, L), True up to this position.
 
         Returns:
-            (B, 1, D), and the next cache.
+            Hidden states, (B, 1, D), and the next cache.
         """
         y = self.add_norm_1.sublayer_input(x)
         y, cache = self.self_attention.step(y, position, cache, attention_mask)

@@ -8,12 +8,12 @@ from keras_transformer.layers.dropout import Dropout
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class FeedForward(keras.layers.Layer):
-    """Two dense layers with an activation between them, the same at every position.
+    """The position-wise feed-forward network: two dense layers with an activation between them.
 
     Args:
         d_ff: size of the inner layer.
         d_model: size of the output.
-        activation: activation of the inner layer, whatever `keras.activations.get` takes.
+        activation: activation of the inner layer, as accepted by `keras.activations.get`.
         rate: dropout rate of the inner layer.
 
     Raises:
@@ -21,6 +21,10 @@ class FeedForward(keras.layers.Layer):
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), equation 2.
+
+    Example:
+        >>> ops.shape(kt.FeedForward(d_ff=32, d_model=8)(np.ones((2, 5, 8))))
+        (2, 5, 8)
     """
 
     def __init__(self, d_ff, d_model, activation="relu", rate=0.0, **kwargs):
@@ -37,7 +41,7 @@ class FeedForward(keras.layers.Layer):
 
     @classmethod
     def from_settings(cls, settings, **kwargs):
-        """The part of a block with `BlockSettings`."""
+        """Creates the layer from `BlockSettings`."""
         options = (settings.d_ff, settings.d_model, settings.activation, settings.activation_rate)
         return cls(*options, **kwargs)
 
@@ -48,7 +52,14 @@ class FeedForward(keras.layers.Layer):
         self.built = True
 
     def call(self, x):
-        """(..., any) -> (..., d_model)."""
+        """Applies the network to each position.
+
+        Args:
+            x: (..., any).
+
+        Returns:
+            (..., d_model).
+        """
         return self.outer(self.dropout(self.inner(x)))
 
     def get_config(self):

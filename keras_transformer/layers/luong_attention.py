@@ -1,4 +1,4 @@
-"""Luong's attention, global and local."""
+"""Luong attention, global and local."""
 
 import keras
 from keras import ops
@@ -12,32 +12,39 @@ from keras_transformer.masks import combine_masks
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class LuongAttention(RecurrentAttention):
-    """Weighs vectors by one of three scores: all of them, or those in a window.
+    """Luong attention: multiplicative or additive scores, global or local.
 
-    Shape letters: B batch, T target length, S source length, E size of the source's vectors.
+    Shape letters: B batch, T target length, S source length, E size of the encoder output.
 
     Args:
-        score: "dot", sᵀh, for a query s and a vector h of one size; "general", sᵀWh; or "concat",
-            vᵀtanh(W[s; h]).
-        window: D: a query attends to the positions at most D from its centre p, which are 2D + 1
-            at most. None: to all (global attention).
-        alignment: where the centre is. "monotonic" (local-m): at the query's own position, p = t;
-            a query beyond the source's end by more than D attends to nothing. "predictive"
-            (local-p): p = S·sigmoid(vᵀtanh(Ws)), where S is the length without padding at the end;
-            the weights are then multiplied by a Gaussian around p with σ = D/2, and sum to less
-            than 1.
-        scale: whether to divide the scores "dot" and "general" by the root of the query's size, as
-            the transformer does. The paper does not: its scores grow so large that the softmax soon
-            chooses one word, and learns no more.
+        score: score of the encoder output h for the decoder state s: "dot", sᵀh, which requires
+            equal sizes; "general", sᵀWh; or "concat", vᵀtanh(W[s; h]).
+        window: D, for local attention: a query attends to the positions at most D away from its
+            center p. None for global attention.
+        alignment: the center of the window. "monotonic" (local-m) is the position of the query,
+            p = t; a query more than D positions past the end of the source attends to nothing.
+            "predictive" (local-p) is p = S·sigmoid(vᵀtanh(Ws)), where S is the source length
+            without trailing padding; the weights are then multiplied by a Gaussian around p with
+            σ = D/2, so they sum to less than 1.
+        scale: whether to divide the scores "dot" and "general" by the square root of the query
+            size, as the Transformer does. The paper does not; its softmax then saturates early in
+            training.
 
     Raises:
         ValueError: if `score` or `alignment` is unknown, `window` is neither None nor a positive
-            integer, a position is to be predicted without a window, or the sizes differ that a
-            score "dot" wants equal.
+            integer, `alignment="predictive"` has no window, or `score="dot"` is applied to vectors
+            of different sizes.
 
     References:
         "Effective Approaches to Attention-based Neural Machine Translation" (Luong et al., 2015),
         equations 7 to 10.
+
+    Example:
+        >>> attention = kt.LuongAttention("dot", window=1)
+        >>> states = np.zeros((1, 3, 1))  # equal scores
+        >>> encoder_output = np.array([[[1.0], [2.0], [3.0]]])
+        >>> ops.convert_to_numpy(attention(states, encoder_output)).squeeze()
+        array([1.5, 2. , 2.5], dtype=float32)
     """
 
     def __init__(self, score="general", window=None, alignment="monotonic", scale=False, **kwargs):
@@ -46,19 +53,18 @@ class LuongAttention(RecurrentAttention):
         check_choice(("monotonic", "predictive"), alignment=alignment)
         check_sizes(**given(window=window))
         if window is None and alignment == "predictive":
-            raise ValueError(
-                "Give a `window` around the position that is predicted. Received: window=None"
-            )
+            raise ValueError('`alignment="predictive"` requires a `window`. Received: window=None')
         self.score = score
         self.window = window
         self.alignment = alignment
         self.scale = scale
 
     def build(self, queries_shape, values_shape):
-        size = queries_shape[-1]  # of W and v, which is known only now
+        # The sub-layers are created here because their size is that of the queries.
+        size = queries_shape[-1]
         if self.score == "dot" and size != values_shape[-1]:
             raise ValueError(
-                'The score "dot" wants queries and values of one size: choose "general". '
+                '`score="dot"` needs queries and values of the same size: use `score="general"`. '
                 f"Received: {size} and {values_shape[-1]}"
             )
         if self.score == "general":
@@ -75,40 +81,54 @@ class LuongAttention(RecurrentAttention):
         self.built = True
 
     def project(self, values):
-        """What of the scores needs no query: Wh, or h itself."""
+        """Computes the keys: Wh, or h itself for the score "dot".
+
+        Args:
+            values: encoder output, (B, S, E).
+
+        Returns:
+            (B, S, any).
+        """
         if self.score == "concat":
             return self.additive.project(values)
         return self.key_projection(values) if self.score == "general" else values
 
     def scores(self, queries, keys):
-        """(B, T, any) queries and the keys of `project` -> (B, T, S)."""
+        """Computes the attention scores before the softmax.
+
+        Args:
+            queries: decoder states, (B, T, any).
+            keys: the result of `project`.
+
+        Returns:
+            (B, T, S).
+        """
         if self.score == "concat":
             return self.additive.scores(queries, keys)
         if self.scale:
             queries = queries / queries.shape[-1] ** 0.5
         return ops.einsum("...td,...sd->...ts", queries, keys)
 
-    def weigh(self, queries, scores, attention_mask=None, start=0):
-        """The weights, float32 (B, T, S), that follow from the scores (B, T, S)."""
+    def attention_weights(self, queries, scores, attention_mask=None, start=0):
         if self.window is None:
             return masked_softmax(scores, attention_mask)
         positions = ops.arange(ops.shape(scores)[-1], dtype="float32")
-        distances = positions - self._centres(queries, positions, attention_mask, start)
-        near = ops.abs(distances) <= self.window
-        weights = masked_softmax(scores, combine_masks(attention_mask, near))
+        distances = positions - self._centers(queries, positions, attention_mask, start)
+        in_window = ops.abs(distances) <= self.window
+        weights = masked_softmax(scores, combine_masks(attention_mask, in_window))
         if self.alignment == "predictive":
             weights = weights * ops.exp(-2 * ops.square(distances / self.window))
         return weights
 
-    def _centres(self, queries, positions, attention_mask, start):
-        """p of each query, float32, broadcastable to (B, T, 1)."""
+    def _centers(self, queries, positions, attention_mask, start):
+        """Returns p of each query, float32, broadcastable to (B, T, 1)."""
         if self.alignment == "monotonic":
-            own = start + ops.arange(ops.shape(queries)[1])
-            return ops.cast(ops.expand_dims(own, 1), "float32")
+            query_positions = start + ops.arange(ops.shape(queries)[1])
+            return ops.cast(ops.expand_dims(query_positions, 1), "float32")
         length = ops.cast(ops.shape(positions)[0], "float32")
-        if attention_mask is not None:  # up to the last open position
-            open_to = ops.where(attention_mask, positions + 1, 0.0)
-            length = ops.max(open_to, axis=-1, keepdims=True)
+        if attention_mask is not None:  # the last position that may be attended to, plus 1
+            ends = ops.where(attention_mask, positions + 1, 0.0)
+            length = ops.max(ends, axis=-1, keepdims=True)
         return length * ops.cast(self.position(self.position_hidden(queries)), "float32")
 
     def get_config(self):

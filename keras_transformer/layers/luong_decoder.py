@@ -1,4 +1,4 @@
-"""Luong's decoder."""
+"""The recurrent decoder with Luong attention."""
 
 import keras
 from keras import ops
@@ -9,27 +9,32 @@ from keras_transformer.layers.luong_attention import LuongAttention
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class LuongDecoder(RecurrentDecoder):
-    """A recurrent decoder that attends after each step: c of s, then tanh(W[c; s]).
+    """A recurrent decoder that attends after each step of the cell, as Luong's does.
 
-    This attentional state is the output. The next step reads it beside its input (input feeding),
-    so that it knows what was attended to.
+    The context c is computed from the new state s. The output is the attentional state
+    tanh(W[c; s]), which is also concatenated with the input of the next step (input feeding).
 
     Shape letters: B batch, T target length, S source length, D model size, H = units, E size of the
-    encoded source.
+    encoder output.
 
     Args:
-        units: size of the recurrent states.
-        d_model: size of the input and the output.
+        units: size of the recurrent states, H.
+        d_model: size of the input and the output, D.
         cell: "gru" or "lstm".
-        score, window, alignment: see `LuongAttention`, whose scores are scaled.
+        score, window, alignment: see `LuongAttention`; `scale` is True.
 
     Raises:
-        ValueError: if a size is not a positive integer, there is no such cell, or see
-            `LuongAttention`.
+        ValueError: if a size is not a positive integer, `cell` is unknown, or `LuongAttention`
+            rejects its arguments.
 
     References:
         "Effective Approaches to Attention-based Neural Machine Translation" (Luong et al., 2015),
         equation 5 and section 3.3.
+
+    Example:
+        >>> decoder = kt.LuongDecoder(units=16, d_model=8, window=2)
+        >>> ops.shape(decoder(np.ones((2, 4, 8)), np.ones((2, 5, 6))))
+        (2, 4, 8)
     """
 
     def __init__(
@@ -55,7 +60,7 @@ class LuongDecoder(RecurrentDecoder):
         )
 
     def build(self, x_shape, encoder_output_shape):
-        self._build_parts(x_shape, encoder_output_shape, cell_input_size=2 * self.d_model)
+        self._build_sublayers(x_shape, encoder_output_shape, cell_input_size=2 * self.d_model)
         self.combination.build((x_shape[0], encoder_output_shape[-1] + self.units))
         self.built = True
 
@@ -64,14 +69,14 @@ class LuongDecoder(RecurrentDecoder):
         shape = (ops.shape(encoder_output)[0], self.d_model)
         return {**cache, "attentional": ops.zeros(shape, self.compute_dtype)}, memory
 
-    def _next(self, x, position, state, memory, attention_mask):
-        read = ops.concatenate([x, state["attentional"]], axis=-1)
-        output, cell = self.recurrent_cell(read, state["cell"])
-        context = self.attention.attend_once(output, memory, attention_mask, position)
-        seen = ops.concatenate([context, output], axis=-1)
-        return {"cell": cell, "attentional": self.combination(seen)}
+    def _next_state(self, x, position, state, memory, attention_mask):
+        cell_input = ops.concatenate([x, state["attentional"]], axis=-1)
+        output, cell = self.recurrent_cell(cell_input, state["cell"])
+        context = self.attention.attend_step(output, memory, attention_mask, position)
+        features = ops.concatenate([context, output], axis=-1)
+        return {"cell": cell, "attentional": self.combination(features)}
 
-    def _read(self, x, states):
+    def _output(self, x, states):
         return states["attentional"]
 
     def get_config(self):

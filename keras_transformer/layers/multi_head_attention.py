@@ -10,16 +10,15 @@ from keras_transformer.layers.dot_product_attention import DotProductAttention
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class MultiHeadAttention(keras.layers.Layer):
-    """Attends h times in parallel, each time in a projection of its own.
+    """Multi-head scaled dot-product attention.
 
-    Shape letters: B batch, T query length, S key length, L = length of the cache, N = h heads, D
-    model size.
+    Shape letters: B batch, T query length, S key length, L cache length, N heads, D model size.
 
     Args:
-        h: number of heads.
+        h: number of attention heads, N.
         d_k: size of the queries and keys, per head.
         d_v: size of the values, per head.
-        d_model: size of the output.
+        d_model: size of the output, D.
         rate: dropout rate of the attention weights.
 
     Raises:
@@ -27,6 +26,20 @@ class MultiHeadAttention(keras.layers.Layer):
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.2.
+
+    Example:
+        >>> attention = kt.MultiHeadAttention(h=2, d_k=4, d_v=4, d_model=8)
+        >>> x = np.ones((1, 3, 8))
+        >>> ops.shape(attention(x, x, x, attention_mask=kt.causal_mask(3)))
+        (1, 3, 8)
+
+        One position with a KV cache:
+
+        >>> cache = attention.start(batch_size=1, length=3)
+        >>> mask = np.array([[[True, False, False]]])
+        >>> y, cache = attention.step(x[:, :1], 0, cache, mask)
+        >>> ops.shape(y)
+        (1, 1, 8)
     """
 
     def __init__(self, h, d_k, d_v, d_model, rate=0.0, **kwargs):
@@ -37,7 +50,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.d_v = d_v
         self.d_model = d_model
         self.rate = rate
-        # One matrix for all heads: a reshape splits it at no cost, and one large product is faster
+        # One matrix for all heads: splitting the result is cheap, and one large product is faster
         # than h small ones.
         self.query_projection = self._dense(h * d_k, "query_projection")
         self.key_projection = self._dense(h * d_k, "key_projection")
@@ -47,7 +60,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
     @classmethod
     def from_settings(cls, settings, **kwargs):
-        """The part of a block with `BlockSettings`."""
+        """Creates the layer from `BlockSettings`."""
         sizes = (settings.h, settings.d_k, settings.d_v, settings.d_model, settings.attention_rate)
         return cls(*sizes, **kwargs)
 
@@ -64,14 +77,14 @@ class MultiHeadAttention(keras.layers.Layer):
         self.built = True
 
     def call(self, queries, keys, values, attention_mask=None):
-        """Attends with every head.
+        """Computes the attention.
 
         Args:
             queries: (B, T, any).
             keys: (B, S, any).
             values: (B, S, any).
-            attention_mask: boolean, (T, S) or (B, T, S), where sizes may also be 1; the same for
-                all heads; True = may attend.
+            attention_mask: boolean, (T, S) or (B, T, S), or broadcastable to it; True = may attend.
+                All heads share it.
 
         Returns:
             (B, T, D).
@@ -79,40 +92,62 @@ class MultiHeadAttention(keras.layers.Layer):
         return self.attend(queries, *self.project(keys, values), attention_mask=attention_mask)
 
     def project(self, keys, values):
-        """The keys (B, N, S, d_k) and values (B, N, S, d_v) of every head, from (B, S, any) each.
+        """Computes the keys and values of all heads, which decoding reuses in every step.
 
-        Decoding keeps them from step to step.
+        Args:
+            keys: (B, S, any).
+            values: (B, S, any).
+
+        Returns:
+            Keys, (B, N, S, d_k), and values, (B, N, S, d_v).
         """
         keys, values = self.key_projection(keys), self.value_projection(values)
         return split_heads(keys, self.h), split_heads(values, self.h)
 
     def attend(self, queries, keys, values, attention_mask=None):
-        """Attends to what `project` has returned; otherwise as `call`."""
+        """Computes the attention with projected keys and values.
+
+        Args:
+            queries: (B, T, any).
+            keys, values: the result of `project`.
+            attention_mask: see `call`.
+
+        Returns:
+            (B, T, D).
+        """
         if attention_mask is not None:
-            attention_mask = ops.expand_dims(attention_mask, axis=-3)  # over the heads
-        queries = split_heads(self.query_projection(queries), self.h)
+            attention_mask = ops.expand_dims(attention_mask, axis=-3)  # (B, 1, T, S) or (1, T, S)
+        queries = split_heads(self.query_projection(queries), self.h)  # (B, N, T, d_k)
         context = self.attention(queries, keys, values, attention_mask=attention_mask)
-        return self.output_projection(merge_heads(context))
+        return self.output_projection(merge_heads(context))  # (B, N, T, d_v) -> (B, T, D)
 
     def start(self, batch_size, length):
-        """The empty cache of `step`: keys (B, N, L, d_k) and values (B, N, L, d_v)."""
+        """Creates the empty cache of `step`.
+
+        Args:
+            batch_size: B.
+            length: maximum number of steps, L.
+
+        Returns:
+            Keys, (B, N, L, d_k), and values, (B, N, L, d_v), all 0.
+        """
         shape = (batch_size, self.h, length)
         return tuple(ops.zeros((*shape, d), self.compute_dtype) for d in (self.d_k, self.d_v))
 
     def step(self, x, position, cache, attention_mask=None):
-        """Attends from one position to itself and those before.
+        """Computes causal self-attention for one position using the KV cache.
 
         Args:
             x: (B, 1, any).
-            position: int32 scalar, 0 at first.
-            cache: what `start` returned, or the step before.
-            attention_mask: boolean, (B, 1, L), open for this position and those before.
+            position: int32 scalar, starting at 0.
+            cache: from `start` or the previous step.
+            attention_mask: boolean, (B, 1, L), True up to this position.
 
         Returns:
             (B, 1, D), and the next cache.
         """
-        new, at = self.project(x, x), (0, 0, position, 0)
-        cache = tuple(ops.slice_update(old, at, one) for old, one in zip(cache, new, strict=True))
+        new, index = self.project(x, x), (0, 0, position, 0)
+        cache = tuple(ops.slice_update(old, index, y) for old, y in zip(cache, new, strict=True))
         return self.attend(x, *cache, attention_mask), cache
 
     def get_config(self):

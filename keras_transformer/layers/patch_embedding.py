@@ -1,4 +1,4 @@
-"""Images as vectors that know their positions."""
+"""Embedding of image patches."""
 
 import keras
 from keras import ops
@@ -8,24 +8,29 @@ from keras_transformer._utils.checks import check_sizes
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class PatchEmbedding(keras.layers.Layer):
-    """Cuts an image into square patches and makes a vector of each.
+    """Embeds square image patches, with a class token and learned positions.
 
-    A learned class token comes first, and every token has a learned position added.
+    The class token comes first. A learned position embedding is added to every token.
 
-    Shape letters: B batch, H height, W width, C channels, P = patch_size, D = output_dim, T number
+    Shape letters: B batch, H height, W width, C channels, P patch size, D = output_dim, T = number
     of tokens, 1 + HW / P².
 
     Args:
         image_size: (H, W), or one integer for both.
-        patch_size: side of a patch, P. It divides both sides of the image.
-        output_dim: size of the vectors, D.
+        patch_size: side of a patch, P. It must divide both sides of the image.
+        output_dim: size of the embeddings, D.
 
     Raises:
-        ValueError: if a size is not a positive integer or `image_size` is no multiple of
-            `patch_size`; if an image has another size.
+        ValueError: if a size is not a positive integer, `image_size` is not a multiple of
+            `patch_size`, or the images of a call have another size.
 
     References:
         "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), equation 1.
+
+    Example:
+        >>> embedding = kt.PatchEmbedding(image_size=32, patch_size=8, output_dim=16)
+        >>> ops.shape(embedding(np.zeros((2, 32, 32, 3))))
+        (2, 17, 16)
     """
 
     def __init__(self, image_size, patch_size, output_dim, **kwargs):
@@ -34,13 +39,13 @@ class PatchEmbedding(keras.layers.Layer):
         self.image_size = _pair(image_size)
         self.patch_size = patch_size
         self.output_dim = output_dim
-        self.grid = self._grid_of(self.image_size)  # patches above and beside each other
-        # A convolution whose steps are as long as its filters reads each patch once.
+        self.grid = self._patch_grid(self.image_size)  # number of rows and columns of patches
+        # A convolution whose stride equals its kernel size reads each patch once.
         self.projection = keras.layers.Conv2D(
             output_dim, patch_size, patch_size, dtype=self.dtype_policy, name="projection"
         )
 
-    def _grid_of(self, image_size):
+    def _patch_grid(self, image_size):
         for side in image_size:
             check_sizes(image_size=side)
         if any(side % self.patch_size for side in image_size):
@@ -54,15 +59,22 @@ class PatchEmbedding(keras.layers.Layer):
         self.projection.build(images_shape)
         self.class_token = self.add_weight((1, self.output_dim), "zeros", name="class_token")
         shape = (1 + self.grid[0] * self.grid[1], self.output_dim)
-        spread = keras.initializers.TruncatedNormal(stddev=0.02)
-        self.positions = self.add_weight(shape, spread, name="positions")
+        initializer = keras.initializers.TruncatedNormal(stddev=0.02)
+        self.positions = self.add_weight(shape, initializer, name="positions")
         self.built = True
 
     def call(self, images):
-        """(B, H, W, C) -> (B, T, D), row by row."""
+        """Embeds the patches of images.
+
+        Args:
+            images: float, (B, H, W, C).
+
+        Returns:
+            The class token and the patches in row-major order, (B, T, D).
+        """
         if any(s not in (None, t) for s, t in zip(images.shape[1:3], self.image_size, strict=True)):
             raise ValueError(
-                f"The images must be of the size {self.image_size}. "
+                f"The images must have the size {self.image_size}. "
                 f"Received: {tuple(images.shape[1:3])}"
             )
         x = self.projection(images)
@@ -73,27 +85,33 @@ class PatchEmbedding(keras.layers.Layer):
         return ops.concatenate([tokens, x], axis=1) + ops.cast(self.positions, x.dtype)
 
     def positions_for(self, image_size):
-        """The positions for images of another size.
+        """Returns the position embeddings interpolated to another image size.
 
-        Those of the patches are interpolated as the image that they are, linearly along both
-        sides; that of the class token stays.
+        The interpolation of the patch positions is bilinear. The position of the class token does
+        not change.
 
         Args:
             image_size: the other (H, W), or one integer for both.
 
         Returns:
-            float32, (other T, D).
+            float32, (T of the other size, D).
 
         Raises:
-            ValueError: if the size is no multiple of `patch_size`.
+            ValueError: if `image_size` is not a multiple of `patch_size`.
 
         References:
             "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), section 3.2.
+
+        Example:
+            >>> embedding = kt.PatchEmbedding(image_size=32, patch_size=8, output_dim=16)
+            >>> embedding.build((None, 32, 32, 3))
+            >>> ops.shape(embedding.positions_for(48))
+            (37, 16)
         """
-        other = self._grid_of(_pair(image_size))
+        grid = self._patch_grid(_pair(image_size))
         positions = ops.convert_to_tensor(self.positions)
         image = ops.reshape(positions[1:], (*self.grid, self.output_dim))
-        image = ops.image.resize(image, other, interpolation="bilinear")
+        image = ops.image.resize(image, grid, interpolation="bilinear")
         return ops.concatenate([positions[:1], ops.reshape(image, (-1, self.output_dim))], axis=0)
 
     def get_config(self):

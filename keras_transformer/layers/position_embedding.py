@@ -1,4 +1,4 @@
-"""Words as vectors that know their positions."""
+"""Embeddings of tokens and their positions."""
 
 import math
 
@@ -13,25 +13,33 @@ from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class PositionEmbeddingFixedWeights(PositionEmbedding):
-    """Learned words, scaled by √D, plus fixed sinusoidal positions.
+    """Learned token embeddings plus fixed sinusoidal position encodings.
+
+    The token embeddings are multiplied by √D.
 
     Shape letters: B batch, T length, D = output_dim, V = vocab_size.
 
     Args:
-        seq_length: greatest length T, as in the course; None for any. Positions are computed on
-            demand, so no weight depends on it.
-        vocab_size: number of words, V.
-        output_dim: size of the vectors, D, even.
-        base: base of the wavelengths, as of `sinusoidal_encoding`.
-        freeze_words: fixes the words to the sinusoids of their ids as well, unscaled. Nothing is
-            learned then: it is there to look at.
+        seq_length: maximum length T; None for no limit. No weight depends on it, because positions
+            are computed on demand.
+        vocab_size: size of the vocabulary, V.
+        output_dim: size of the embeddings, D, even.
+        base: base of the wavelengths, see `sinusoidal_encoding`.
+        freeze_words: whether to replace the token embeddings by the unscaled sinusoidal encodings
+            of the ids. The layer is then not trainable; it is meant for visualization.
 
     Raises:
         ValueError: if a size is not a positive integer, `output_dim` is odd, or a sequence is
-            longer than `seq_length` (if its length is known: not inside a graph for any length).
+            longer than `seq_length` (not checked inside a graph of unknown length).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), sections 3.4 and 3.5.
+
+    Example:
+        >>> embedding = kt.PositionEmbeddingFixedWeights(None, vocab_size=100, output_dim=8)
+        >>> x = embedding(np.array([[5, 7, 3]]))
+        >>> ops.shape(x), ops.shape(embedding.to_logits(x))
+        ((1, 3, 8), (1, 3, 100))
     """
 
     def __init__(
@@ -45,19 +53,19 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         check_positive(base=base)
         self.base = base
         self.freeze_words = freeze_words
-        self.words = self._frozen_words() if freeze_words else self._learned_words()
+        self.words = self._frozen_embedding() if freeze_words else self._learned_embedding()
 
-    def _learned_words(self):
-        # With this spread, √D makes the entries as large as those of the positions, and a tied
-        # output layer begins with logits of unit variance.
-        spread = keras.initializers.RandomNormal(stddev=self.output_dim**-0.5)
-        return self._embedding(self.vocab_size, "words", embeddings_initializer=spread)
+    def _learned_embedding(self):
+        # With this standard deviation, the embeddings multiplied by √D are as large as the position
+        # encodings, and the initial logits of a tied output layer have unit variance.
+        initializer = keras.initializers.RandomNormal(stddev=self.output_dim**-0.5)
+        return self._embedding_layer(self.vocab_size, "words", embeddings_initializer=initializer)
 
-    def _frozen_words(self):
+    def _frozen_embedding(self):
         def sinusoids(shape, dtype=None):
             return ops.cast(sinusoidal_encoding(*shape, self.base), dtype)
 
-        return self._embedding(
+        return self._embedding_layer(
             self.vocab_size, "words", embeddings_initializer=sinusoids, trainable=False
         )
 
@@ -66,7 +74,16 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         self.built = True
 
     def call(self, ids, start=0):
-        """(B, T) integer token ids, the first at position `start`, also (B, 1), -> (B, T, D)."""
+        """Embeds tokens and their positions.
+
+        Args:
+            ids: integer token ids, (B, T).
+            start: position of the first token, an integer or an int32 scalar; or int32, (B, 1), one
+                per sequence.
+
+        Returns:
+            (B, T, D).
+        """
         check_length(ids.shape[1], seq_length=self.seq_length)
         words = self.words(ids)
         if not self.freeze_words:
@@ -79,7 +96,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
 
     @classmethod
     def from_config(cls, config):
-        if "n" in config:  # of version 0.1.0
+        if "n" in config:  # saved by version 0.1.0
             config = {**config, "base": config["n"]}
             del config["n"]
         return super().from_config(config)
@@ -87,28 +104,33 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class PositionEmbeddingLayer(PositionEmbedding):
-    """Learned words plus learned positions.
+    """Learned token embeddings plus learned position embeddings.
 
     Shape letters: B batch, T length, D = output_dim, V = vocab_size.
 
     Args:
-        seq_length: number of positions; no sequence may be longer.
-        vocab_size: number of words, V.
-        output_dim: size of the vectors, D.
+        seq_length: maximum length T, the number of positions.
+        vocab_size: size of the vocabulary, V.
+        output_dim: size of the embeddings, D.
 
     Raises:
         ValueError: if a size is not a positive integer, or a sequence is longer than `seq_length`
-            (if its length is known: not inside a graph for any length).
+            (not checked inside a graph of unknown length).
 
     References:
         "Convolutional Sequence to Sequence Learning" (Gehring et al., 2017), section 3.1.
+
+    Example:
+        >>> embedding = kt.PositionEmbeddingLayer(10, vocab_size=100, output_dim=8)
+        >>> ops.shape(embedding(np.array([[5, 7, 3]])))
+        (1, 3, 8)
     """
 
     def __init__(self, seq_length, vocab_size, output_dim, **kwargs):
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
         check_sizes(seq_length=seq_length)
-        self.words = self._embedding(vocab_size, "words")
-        self.positions = self._embedding(seq_length, "positions")
+        self.words = self._embedding_layer(vocab_size, "words")
+        self.positions = self._embedding_layer(seq_length, "positions")
 
     def build(self, ids_shape):
         self.words.build(ids_shape)
@@ -116,7 +138,15 @@ class PositionEmbeddingLayer(PositionEmbedding):
         self.built = True
 
     def call(self, ids, start=0):
-        """(B, T) integer token ids, the first of them at position `start` -> (B, T, D)."""
+        """Embeds tokens and their positions.
+
+        Args:
+            ids: integer token ids, (B, T).
+            start: position of the first token, an integer or an int32 scalar.
+
+        Returns:
+            (B, T, D).
+        """
         if ids.shape[1] is not None and isinstance(start, int):
             check_length(start + ids.shape[1], seq_length=self.seq_length)
         return self.words(ids) + self.positions(start + ops.arange(ops.shape(ids)[1]))

@@ -1,64 +1,69 @@
-"""The recorders of attention weights, and of the queries and keys that they are made of."""
+"""Context managers that record attention weights, queries and keys."""
 
 import contextlib
 import contextvars
 
-_recorder = contextvars.ContextVar("attention_recorder", default=None)
-_vectors_recorder = contextvars.ContextVar("vectors_recorder", default=None)
+_weights = contextvars.ContextVar("attention_weights", default=None)
+_queries_and_keys = contextvars.ContextVar("queries_and_keys", default=None)
 
 
 @contextlib.contextmanager
 def record_attention():
-    """Collects the weights of every attention layer that is called inside the `with` block.
+    """Records the attention weights of all attention layers called in the `with` block.
 
-    The forward pass stays as it is, so that what is looked at is what is computed. It works where
-    layers run: eagerly, or inside the function being traced (return the weights from there).
+    The forward pass does not change. In a traced function, such as a `tf.function`, use the `with`
+    block inside the function and return the weights from it.
 
     Yields:
-        A dictionary from the attention layer to its weights of the last call.
+        A dictionary from the attention layer to the weights of its last call, before dropout. Its
+        keys are the layers that compute the weights: in `MultiHeadAttention`, `attention`.
 
     Example:
-        >>> with record_attention() as weights:
-        ...     multi_head_attention(x, x, x)
-        >>> weights[multi_head_attention.attention].shape  # (B, N, T, S)
+        >>> layer = kt.MultiHeadAttention(h=2, d_k=4, d_v=4, d_model=8)
+        >>> x = np.ones((1, 3, 8))
+        >>> with kt.record_attention() as weights:
+        ...     y = layer(x, x, x)
+        >>> ops.shape(weights[layer.attention])  # (B, N, T, S)
+        (1, 2, 3, 3)
     """
-    with _recording(_recorder) as weights:
-        yield weights
+    with _recording(_weights) as recorded:
+        yield recorded
 
 
 @contextlib.contextmanager
-def record_vectors():
-    """Collects the queries and keys of every `DotProductAttention`, as `record_attention` does.
+def record_queries_and_keys():
+    """Records the inputs of all `DotProductAttention` layers called in the `with` block.
 
     Yields:
-        A dictionary from the attention layer to its queries (..., T, d_k) and keys (..., S, d_k).
+        A dictionary from the attention layer to the queries, (..., T, d_k), and the keys,
+        (..., S, d_k), of its last call.
     """
-    with _recording(_vectors_recorder) as vectors:
-        yield vectors
+    with _recording(_queries_and_keys) as recorded:
+        yield recorded
 
 
 @contextlib.contextmanager
-def _recording(recorder):
+def _recording(variable):
     recorded = {}
-    token = recorder.set(recorded)
+    token = variable.set(recorded)
     try:
         yield recorded
     finally:
-        recorder.reset(token)
+        variable.reset(token)
 
 
-def note_attention(layer, weights):
-    """Hands the weights of an attention layer to the innermost `record_attention`, if any."""
-    if (recorded := _recorder.get()) is not None:
+def store_attention(layer, weights):
+    """Stores attention weights in the innermost `record_attention`, if there is one."""
+    if (recorded := _weights.get()) is not None:
         recorded[layer] = weights
 
 
-def note_vectors(layer, queries, keys):
-    """Hands the vectors of an attention layer to the innermost `record_vectors`, if any."""
-    if (recorded := _vectors_recorder.get()) is not None:
+def store_queries_and_keys(layer, queries, keys):
+    """Stores queries and keys in the innermost `record_queries_and_keys`, if there is one."""
+    if (recorded := _queries_and_keys.get()) is not None:
         recorded[layer] = (queries, keys)
 
 
 def is_recording():
-    """Whether this runs inside `record_attention`."""
-    return _recorder.get() is not None
+    """Returns whether `record_attention` is active."""
+    return _weights.get() is not None

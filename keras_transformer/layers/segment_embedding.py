@@ -1,4 +1,4 @@
-"""Words as vectors that know their positions and which of two texts they are of."""
+"""Embeddings of tokens, positions and segments."""
 
 import keras
 
@@ -10,25 +10,32 @@ from keras_transformer.layers.position_embedding import PositionEmbeddingLayer
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class SegmentEmbedding(PositionEmbeddingLayer):
-    """Learned words plus learned positions plus learned segments, normalised.
+    """The embeddings of BERT: tokens, positions and segments, added and normalized.
 
     Shape letters: B batch, T length, D = output_dim, V = vocab_size.
 
     Args:
-        seq_length: number of positions; no sequence may be longer.
-        vocab_size: number of words, V.
-        output_dim: size of the vectors, D.
-        num_segments: number of segments; None for none.
-        rate: dropout rate of the output; 0 before an `Encoder`, which drops out its input itself.
-        epsilon: what the norm adds to the variance.
+        seq_length: maximum length T, the number of positions.
+        vocab_size: size of the vocabulary, V.
+        output_dim: size of the embeddings, D.
+        num_segments: number of segments; None for no segment embeddings.
+        rate: dropout rate of the output. Use 0 before an `Encoder`, which applies dropout to its
+            input.
+        epsilon: number that the normalization adds to the variance.
 
     Raises:
-        ValueError: if a size is no positive integer, `rate` not in [0, 1), `epsilon` not positive;
-            if a sequence is longer than `seq_length` (while its length is known), or segments are
-            given where there are none.
+        ValueError: if a size is not a positive integer, `rate` is not in [0, 1), `epsilon` is not
+            positive, a sequence is longer than `seq_length` (not checked inside a graph of unknown
+            length), or `segments` are passed although `num_segments` is None.
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), figure 2.
+
+    Example:
+        >>> embedding = kt.SegmentEmbedding(10, vocab_size=100, output_dim=8)
+        >>> ids, segments = np.array([[2, 5, 3, 7]]), np.array([[0, 0, 0, 1]])
+        >>> ops.shape(embedding(ids, segments))
+        (1, 4, 8)
     """
 
     def __init__(
@@ -48,7 +55,7 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         self.epsilon = epsilon
         dtype = self.dtype_policy
         if num_segments is not None:
-            self.segments = self._embedding(num_segments, "segments")
+            self.segments = self._embedding_layer(num_segments, "segments")
         self.norm = LayerNormalization(epsilon=epsilon, dtype=dtype, name="norm")
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
 
@@ -60,11 +67,11 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         self.built = True
 
     def call(self, ids, segments=None):
-        """Looks up and adds.
+        """Embeds tokens, their positions and their segments.
 
         Args:
             ids: integer token ids, (B, T).
-            segments: integers, (B, T): the segment of each token; None for 0 everywhere.
+            segments: integers, (B, T), the segment of each token; all 0 if None.
 
         Returns:
             (B, T, D).
@@ -74,8 +81,8 @@ class SegmentEmbedding(PositionEmbeddingLayer):
             x = x + self.segments(ids * 0 if segments is None else segments)
         elif segments is not None:
             raise ValueError(
-                "There are no segments here: leave them out, or make the layer with "
-                f"`num_segments`. Received: segments of the shape {tuple(segments.shape)}"
+                "This layer has no segment embeddings: omit `segments`, or set `num_segments`. "
+                f"Received: segments of shape {tuple(segments.shape)}"
             )
         return self.dropout(self.norm(x))
 

@@ -1,4 +1,4 @@
-"""Attention that turns a sequence into one vector."""
+"""Attention pooling of a sequence."""
 
 import keras
 from keras import ops
@@ -9,22 +9,27 @@ from keras_transformer.layers.dot_product_attention import masked_softmax, weigh
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class SequenceAttention(keras.layers.Layer):
-    """Weighs the steps of a sequence, such as a recurrent layer's outputs, and adds them up.
+    """Attention pooling: reduces a sequence, such as the output of an RNN, to one vector.
 
-    The score of step t is tanh(wᵀx_t + b_t): a weight per feature, a bias per step.
+    The output is the sum of the steps, weighted by the softmax of their scores. The score of step t
+    is tanh(wᵀx_t + b_t), with one weight per feature and one bias per step.
 
     Shape letters: B batch, T length, F features.
 
     Args:
-        seq_length: number of biases; no sequence may be longer.
+        seq_length: maximum length T, the number of biases.
 
     Raises:
-        ValueError: if `seq_length` is not a positive integer, or a sequence is longer (while its
-            length is known: not inside a graph for open lengths).
+        ValueError: if `seq_length` is not a positive integer, or a sequence is longer than
+            `seq_length` (not checked inside a graph of unknown length).
 
     References:
         "Feed-Forward Networks with Attention Can Solve Some Long-Term Memory Problems" (Raffel and
         Ellis, 2015), equation 1.
+
+    Example:
+        >>> ops.shape(kt.SequenceAttention(seq_length=10)(np.ones((2, 7, 4))))
+        (2, 4)
     """
 
     def __init__(self, seq_length, **kwargs):
@@ -38,14 +43,14 @@ class SequenceAttention(keras.layers.Layer):
         self.built = True
 
     def call(self, x, attention_mask=None):
-        """Attends.
+        """Computes the weighted sum of the steps.
 
         Args:
             x: (B, T, F).
             attention_mask: boolean, broadcastable to (B, 1, T); True = may attend.
 
         Returns:
-            The weighted sum of the steps, (B, F).
+            (B, F); zeros for a sequence that is fully masked.
         """
         check_length(x.shape[1], seq_length=self.seq_length)
         scores = ops.tanh(ops.matmul(x, self.kernel) + self.bias[: ops.shape(x)[1]])  # (B, T, 1)

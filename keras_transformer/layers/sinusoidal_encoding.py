@@ -1,4 +1,4 @@
-"""Positions as waves."""
+"""Sinusoidal position encoding."""
 
 import numpy as np
 from keras import ops
@@ -9,25 +9,34 @@ from keras_transformer._utils.deprecation import renamed_argument
 
 @renamed_argument("n", "base")
 def sinusoidal_encoding(length, output_dim, base=10000.0, start=0):
-    """Encodes positions start … start + length - 1 as sines and cosines of growing wavelengths.
+    """Computes the sinusoidal position encodings of consecutive positions.
 
-    Computed in float32 whatever the policy: in bfloat16 the angles are wrong past position 256.
+    Entry 2i of position t is sin(t / base^(2i/D)), and entry 2i + 1 is the cosine. They are
+    computed in float32 whatever the dtype policy, because bfloat16 cannot represent all integers
+    above 256.
+
+    Shape letters: B batch, T length, D = output_dim.
 
     Args:
-        length: integer T.
-        output_dim: D, even. Entry 2i is sin(t / base^(2i/D)), entry 2i + 1 the cosine.
+        length: number of positions, T.
+        output_dim: size of the encodings, D, even.
         base: base of the wavelengths, which grow from 2π to almost base·2π.
-        start: the first position, an integer or an int32 scalar tensor; or int32 (B, 1), where the
-            rows of a batch begin at positions of their own.
+        start: first position, an integer or an int32 scalar; or int32, (B, 1), one per sequence.
 
     Returns:
-        float32, (T, D), or (B, T, D).
+        float32, (T, D); or (B, T, D) if `start` has one position per sequence.
 
     Raises:
         ValueError: if `output_dim` is odd or `base` is not positive.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.5.
+
+    Example:
+        >>> np.round(kt.sinusoidal_encoding(length=3, output_dim=4), 2)
+        array([[ 0.  ,  1.  ,  0.  ,  1.  ],
+               [ 0.84,  0.54,  0.01,  1.  ],
+               [ 0.91, -0.42,  0.02,  1.  ]], dtype=float32)
     """
     check_even(output_dim=output_dim)
     check_positive(base=base)

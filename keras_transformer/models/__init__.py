@@ -1,4 +1,4 @@
-"""Whole models, assembled from the layers."""
+"""The models: translators, language models, BERT, classifiers, images and series."""
 
 from keras_transformer.models.bert import Bert
 from keras_transformer.models.bert_heads import AnsweringBert, PretrainingBert

@@ -1,10 +1,10 @@
-"""What the models with a head have in common."""
+"""The base class of models with a task head."""
 
 import keras
 
 
 class ModelWithHead(keras.Model):
-    """Keeps the body, a model that reads token ids: (B, S) -> (B, S, D)."""
+    """Base class of models with a task head on an encoder, `body`: (B, S) ids -> (B, S, D)."""
 
     def __init__(self, body, **kwargs):
         super().__init__(**{"dtype": body.dtype_policy, **kwargs})

@@ -1,41 +1,43 @@
-"""What the translators have in common."""
+"""The base class of the translation models."""
 
 import keras
 
+from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer.layers.record_attention import record_attention
 
 
 class Translator(keras.Model):
-    """Called on `(encoder_input, decoder_input)`, it decodes from what it encodes.
+    """Base class of encoder-decoder models.
 
-    A subclass has the halves `encode` and `decode`, to which inference adds `start` and `step`.
+    A subclass implements `encode` and `decode`, `start` and `step` for decoding step by step, and
+    `group_attention`.
     """
 
     def call(self, inputs, training=None):
-        """Predicts each next word of the target.
+        """Computes the logits of the next target token at every position.
 
         Args:
-            inputs: `(encoder_input, decoder_input)`, integer token ids, (B, S) and (B, T), in which
-                0 is padding. The decoder's input begins with the start token.
+            inputs: `(encoder_input, decoder_input)`, integer token ids, (B, S) and (B, T), padded
+                with 0. The decoder input begins with the start token.
             training: whether dropout is active.
 
         Returns:
-            Logits, (B, T, V); those at position t are of the word after `decoder_input[:, t]`.
+            Logits, (B, T, V). Those at position t score the token after `decoder_input[:, t]`.
         """
         encoder_input, decoder_input = inputs
         encoder_output = self.encode(encoder_input, training=training)
         return self.decode(decoder_input, encoder_output, encoder_input, training=training)
 
-    def attention_scores(self, encoder_input, decoder_input):
-        """What every head of every layer attends to.
+    def attention_weights(self, encoder_input, decoder_input):
+        """Computes the attention weights of every layer and head.
 
         Args:
             encoder_input: integer token ids, (B, S).
             decoder_input: integer token ids, (B, T).
 
         Returns:
-            A dictionary of lists with an entry per layer: "cross" (B, N, T, S), and in a
-            transformer "encoder" (B, N, S, S) and "causal" (B, N, T, T). Rows sum to 1.
+            A dictionary of lists with one tensor per layer: "cross" (B, N, T, S), and for a
+            `TransformerModel` also "encoder" (B, N, S, S) and "causal" (B, N, T, T). Rows sum to 1.
         """
         with record_attention() as weights:
             self((encoder_input, decoder_input))
@@ -43,3 +45,5 @@ class Translator(keras.Model):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[1], self.dec_vocab_size)
+
+    attention_scores = renamed_method("attention_scores", "attention_weights")

@@ -1,9 +1,9 @@
-"""BERT: an encoder that reads text, and the heads that use what it has read."""
+"""The BERT encoder."""
 
 import keras
 
 from keras_transformer._utils.checks import check_choice
-from keras_transformer.layers._block import WithSettings
+from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
@@ -13,20 +13,20 @@ POOLERS = ("tanh", "relu", None)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Bert(WithSettings, keras.Model):
-    """Reads one text or two: token ids become vectors that know what stands around them.
+class Bert(SettingsMixin, keras.Model):
+    """The BERT encoder; without segments and pooler, DistilBERT.
 
-    It reads ids in which 0 is padding, `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`, as
-    `WordPieceTokenizer` writes them. Without segments and pooler it is DistilBERT.
+    It is called on token ids padded with 0, `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`,
+    as `WordPieceTokenizer` produces them, and returns a contextual vector per token.
 
     Shape letters: B batch, S length, D model size, V vocabulary.
 
     Args:
-        vocab_size: number of tokens, V.
-        seq_length: number of learned positions; no sequence may be longer.
-        settings: `BlockSettings` of its layers.
-        num_segments: number of segments; None for none.
-        pooler: activation of the dense layer that `pool` sends the first token through, "tanh" or
+        vocab_size: size of the vocabulary, V.
+        seq_length: number of learned positions, and so the maximum length S.
+        settings: `BlockSettings` of the layers.
+        num_segments: number of segments (token types); None for no segment embeddings.
+        pooler: activation of the dense layer that `pool` applies to the first token, "tanh" or
             "relu"; None for no such layer.
 
     Raises:
@@ -36,9 +36,17 @@ class Bert(WithSettings, keras.Model):
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 3;
         "DistilBERT, a distilled version of BERT" (Sanh et al., 2019), section 3.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> bert = kt.Bert(vocab_size=100, seq_length=32, settings=settings)
+        >>> ids, segments = np.array([[2, 7, 3, 9, 3]]), np.array([[0, 0, 0, 1, 1]])
+        >>> x = bert((ids, segments))
+        >>> ops.shape(x), ops.shape(bert.pool(x))  # (B, S, D) and (B, D)
+        ((1, 5, 16), (1, 16))
     """
 
-    default_settings = WithSettings.default_settings | {"activation": "gelu", "epsilon": 1e-12}
+    default_settings = SettingsMixin.default_settings | {"activation": "gelu", "epsilon": 1e-12}
 
     def __init__(
         self, vocab_size, seq_length, settings=None, num_segments=2, pooler="tanh", **kwargs
@@ -63,29 +71,38 @@ class Bert(WithSettings, keras.Model):
 
     @classmethod
     def from_pretrained(cls, folder, dtype=None):
-        """A BERT or DistilBERT with published weights.
+        """Loads a BERT or DistilBERT with published weights.
 
         Args:
-            folder: path of a folder in the layout of Hugging Face, with `config.json` and
-                `model.safetensors`. The weights of heads are left aside.
-            dtype: dtype policy to compute in; None for Keras's global policy.
+            folder: path of a folder in the Hugging Face layout, with `config.json` and
+                `model.safetensors`. Weights of task heads are ignored.
+            dtype: dtype policy of the model; None for Keras's global policy.
 
         Returns:
             A built `Bert`.
 
         Raises:
-            FileNotFoundError: if a file is not there.
-            ValueError: if a file is damaged, the architecture another, or a weight is missing, left
-                over or of another shape.
+            FileNotFoundError: if a file is missing.
+            ValueError: if a file is damaged, the architecture is not supported, or a weight is
+                missing, unexpected or has the wrong shape.
         """
         checkpoint = read_checkpoint(folder)
         body = cls.from_checkpoint(checkpoint, dtype)
-        checkpoint.finish(ignored=BERT_HEADS)
+        checkpoint.check_complete(ignored=BERT_HEADS)
         return body
 
     @classmethod
     def from_checkpoint(cls, checkpoint, dtype=None):
-        """Likewise, of a `Checkpoint`, which the caller finishes: it may have a head as well."""
+        """Loads the encoder from a `Checkpoint` that may also hold a task head.
+
+        Args:
+            checkpoint: an open `Checkpoint`. The caller loads the head from it, if any, and calls
+                `check_complete`.
+            dtype: dtype policy of the model; None for Keras's global policy.
+
+        Returns:
+            A built `Bert`.
+        """
         body = cls(**bert_arguments(checkpoint), dtype=dtype)
         body.build((None, None))
         load_bert(checkpoint, body)
@@ -100,22 +117,22 @@ class Bert(WithSettings, keras.Model):
         self.built = True
 
     def call(self, inputs, training=None):
-        """Reads.
+        """Computes the hidden states of the last layer.
 
         Args:
-            inputs: integer token ids, (B, S), or a pair: these, and the segment of each token,
-                (B, S). Without segments all are of segment 0.
+            inputs: integer token ids, (B, S), or `(ids, segments)` with the segment of each token,
+                (B, S). Without segments, all tokens are of segment 0.
             training: whether dropout is active.
 
         Returns:
-            (B, S, D).
+            Hidden states, (B, S, D).
         """
         ids, segments = ids_and_segments(inputs)
         x = self.embedding(ids, segments)
         return self.encoder(x, attention_mask=padding_mask(ids), training=training)
 
     def pool(self, x):
-        """One vector for a text: `call`'s output (B, S, D) -> (B, D), from the first token."""
+        """Pools the output of `call`, (B, S, D) -> (B, D): the first token, through the pooler."""
         return x[:, 0] if self.pooler is None else self.pooling(x[:, 0])
 
     def get_config(self):
@@ -132,10 +149,10 @@ class Bert(WithSettings, keras.Model):
 
 
 def ids_and_segments(inputs):
-    """Returns what a `Bert` is called on as a pair; the segments are None for ids alone."""
+    """Returns the inputs of a `Bert` as `(ids, segments)`; segments are None for ids alone."""
     return inputs if isinstance(inputs, (tuple, list)) else (inputs, None)
 
 
 def _ids_shape(input_shape):
-    """Of ids alone, or of ids and segments."""
+    """Returns the shape of the ids from that of `ids` or `(ids, segments)`."""
     return input_shape[0] if isinstance(input_shape[0], (tuple, list)) else input_shape

@@ -1,4 +1,4 @@
-"""The heads of BERT, for training it and for asking it."""
+"""BERT with heads for pre-training and for question answering."""
 
 import keras
 from keras import ops
@@ -11,28 +11,36 @@ from keras_transformer.pretrained.bert import read_checkpoint
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class PretrainingBert(ModelWithHead):
-    """Guesses the masked words, and whether the second text follows on the first.
+    """BERT with the pre-training heads: masked language modeling and next sentence prediction.
 
-    Called on `(ids, segments, positions)` it returns the logits of both. The words' vectors are
-    also the weights of the layer that scores them.
+    It is called on `(ids, segments, positions)` and returns the logits of both tasks. The output
+    layer of masked language modeling is tied to the token embeddings.
 
-    Shape letters: B batch, S length, M masked words, D model size, V vocabulary.
+    Shape letters: B batch, S length, M masked tokens, D model size, V vocabulary.
 
     Args:
-        body: a `Bert` with segments and a pooler. It is not copied.
+        body: a `Bert` with segments and a pooler. It is used directly, not copied.
 
     Raises:
         ValueError: if the body has no segments or no pooler.
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 3.1.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> model = kt.PretrainingBert(kt.Bert(100, 32, settings))
+        >>> ids, segments = np.array([[2, 4, 3, 9, 4, 3]]), np.array([[0, 0, 0, 1, 1, 1]])
+        >>> logits = model((ids, segments, np.array([[1, 4]])))  # tokens 1 and 4 are masked
+        >>> ops.shape(logits["words"]), ops.shape(logits["next"])  # (B, M, V) and (B, 2)
+        ((1, 2, 100), (1, 2))
     """
 
     def __init__(self, body, **kwargs):
         super().__init__(body, **kwargs)
         if body.num_segments is None or body.pooler is None:
             raise ValueError(
-                "Two texts are told apart by segments, and judged by what the pooler gives. "
+                "Next sentence prediction needs a body with segments and a pooler. "
                 f"Received: num_segments={body.num_segments}, pooler={body.pooler}"
             )
         dtype = self.dtype_policy
@@ -44,16 +52,16 @@ class PretrainingBert(ModelWithHead):
 
     @classmethod
     def from_pretrained(cls, folder, dtype=None):
-        """A BERT with both heads and published weights; see `Bert.from_pretrained`."""
+        """Loads a BERT and both heads with published weights; see `Bert.from_pretrained`."""
         checkpoint = read_checkpoint(folder)
-        checkpoint.shape("cls.seq_relationship.weight")  # others are not of this task
+        checkpoint.shape("cls.seq_relationship.weight")  # fails early on models without this head
         model = cls(Bert.from_checkpoint(checkpoint, dtype))
         model.build([(None, None)] * 3)
-        checkpoint.load(model.transform, "cls.predictions.transform.dense")
-        checkpoint.load(model.norm, "cls.predictions.transform.LayerNorm")
+        checkpoint.load_layer(model.transform, "cls.predictions.transform.dense")
+        checkpoint.load_layer(model.norm, "cls.predictions.transform.LayerNorm")
         checkpoint.load_variable(model.bias, "cls.predictions.bias")
-        checkpoint.load(model.next, "cls.seq_relationship")
-        checkpoint.finish()
+        checkpoint.load_layer(model.next, "cls.seq_relationship")
+        checkpoint.check_complete()
         return model
 
     def build(self, input_shape):
@@ -67,15 +75,16 @@ class PretrainingBert(ModelWithHead):
         self.built = True
 
     def call(self, inputs, training=None):
-        """Guesses.
+        """Computes the logits of both pre-training tasks.
 
         Args:
-            inputs: `(ids, segments, positions)`, integers: the tokens, (B, S), with some masked;
-                the segment of each, (B, S); and the places of the words to guess, (B, M).
+            inputs: `(ids, segments, positions)`, integers: the token ids, (B, S), some of them
+                masked; the segment of each token, (B, S); the positions to predict, (B, M).
             training: whether dropout is active.
 
         Returns:
-            A dictionary of logits: "words" (B, M, V), and "next" (B, 2), where 0 is: it follows.
+            A dictionary of logits: "words" (B, M, V) for the tokens at `positions`, and "next"
+            (B, 2) for the second text; class 0: it follows the first, class 1: it does not.
         """
         ids, segments, positions = inputs
         x = self.body((ids, segments), training=training)
@@ -92,15 +101,23 @@ class PretrainingBert(ModelWithHead):
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class AnsweringBert(ModelWithHead):
-    """Finds where in a text the answer to a question begins and ends.
+    """BERT with a head for extractive question answering: the start and end of the answer.
 
     Shape letters: B batch, S length.
 
     Args:
-        body: a `Bert`. It is not copied.
+        body: a `Bert`. It is used directly, not copied.
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 4.2.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> model = kt.AnsweringBert(kt.Bert(100, 32, settings))
+        >>> ids, segments = np.array([[2, 7, 3, 9, 8, 3]]), np.array([[0, 0, 0, 1, 1, 1]])
+        >>> logits = model((ids, segments))
+        >>> ops.shape(logits["start"]), ops.shape(logits["end"])
+        ((1, 6), (1, 6))
     """
 
     def __init__(self, body, **kwargs):
@@ -109,13 +126,16 @@ class AnsweringBert(ModelWithHead):
 
     @classmethod
     def from_pretrained(cls, folder, dtype=None):
-        """A BERT or DistilBERT that answers, with published weights; see `Bert.from_pretrained`."""
+        """Loads a BERT or DistilBERT and this head with published weights.
+
+        See `Bert.from_pretrained`.
+        """
         checkpoint = read_checkpoint(folder)
-        checkpoint.shape("qa_outputs.weight")
+        checkpoint.shape("qa_outputs.weight")  # fails early on models without this head
         model = cls(Bert.from_checkpoint(checkpoint, dtype))
         model.build((None, None))
-        checkpoint.load(model.span, "qa_outputs")
-        checkpoint.finish()
+        checkpoint.load_layer(model.span, "qa_outputs")
+        checkpoint.check_complete()
         return model
 
     def build(self, input_shape):
@@ -124,10 +144,10 @@ class AnsweringBert(ModelWithHead):
         self.built = True
 
     def call(self, inputs, training=None):
-        """Scores every token as the first and as the last of the answer.
+        """Computes the logits of every token as the start and as the end of the answer.
 
         Args:
-            inputs: what the body reads: integer token ids, (B, S), or these and their segments.
+            inputs: inputs of the body: integer token ids, (B, S), or `(ids, segments)`.
             training: whether dropout is active.
 
         Returns:

@@ -1,4 +1,4 @@
-"""A classifier of texts."""
+"""A text classifier."""
 
 import keras
 from keras import ops
@@ -15,26 +15,33 @@ POOLINGS = ("first", "mean", "pooler")
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class EncoderClassifier(ModelWithHead):
-    """Gives a text one of some labels: an encoder, one vector for the text, and a dense layer.
+    """A text classifier: an encoder, pooling, dropout and a dense layer.
 
-    Trained from scratch it is a classifier of its own; with a body that has been trained before it
-    is the fine-tuning of BERT.
+    It is trained from scratch, or fine-tuned from a pre-trained body.
 
-    Shape letters: B batch, S length, D model size.
+    Shape letters: B batch, S length, D model size, C labels.
 
     Args:
-        body: the encoder of token ids, such as `Bert`: its output is (B, S, D). It is not copied.
-        num_labels: number of labels.
-        pooling: what stands for the text: "first", the vector of its first token; "mean", that of
-            all tokens but padding; "pooler", what `body.pool` makes of them.
-        rate: dropout rate of this vector.
+        body: encoder of token ids, such as `Bert`, with an output of shape (B, S, D). It is used
+            directly, not copied.
+        num_labels: number of labels, C.
+        pooling: the vector that represents the text: "first", the hidden state of the first token;
+            "mean", the mean over all tokens except padding; "pooler", `body.pool`.
+        rate: dropout rate of the pooled vector.
 
     Raises:
-        ValueError: if `num_labels` is not a positive integer, `pooling` unknown or `rate` not in
-            [0, 1).
+        ValueError: if `num_labels` is not a positive integer, `pooling` is unknown, or `rate` is
+            not in [0, 1).
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 4.1.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> body = kt.Bert(vocab_size=100, seq_length=32, settings=settings)
+        >>> model = kt.EncoderClassifier(body, num_labels=3, pooling="mean")
+        >>> ops.shape(model(np.array([[2, 7, 9, 3], [2, 8, 3, 0]])))  # (B, C)
+        (2, 3)
     """
 
     def __init__(self, body, num_labels, pooling="first", rate=0.1, **kwargs):
@@ -51,7 +58,7 @@ class EncoderClassifier(ModelWithHead):
 
     @classmethod
     def from_pretrained(cls, folder, dtype=None):
-        """A BERT or DistilBERT that classifies texts, with published weights.
+        """Loads a BERT or DistilBERT and its classifier with published weights.
 
         See `Bert.from_pretrained`.
         """
@@ -60,8 +67,8 @@ class EncoderClassifier(ModelWithHead):
         body = Bert.from_checkpoint(checkpoint, dtype)
         model = cls(body, num_labels, pooling="pooler", rate=body.settings.rate)
         model.build((None, None))
-        checkpoint.load(model.classifier, "classifier")
-        checkpoint.finish()
+        checkpoint.load_layer(model.classifier, "classifier")
+        checkpoint.check_complete()
         return model
 
     def build(self, input_shape):
@@ -71,20 +78,20 @@ class EncoderClassifier(ModelWithHead):
         self.built = True
 
     def call(self, inputs, training=None):
-        """Scores the labels.
+        """Computes the logits of the labels.
 
         Args:
-            inputs: what the body reads: integer token ids, (B, S), or these and their segments.
+            inputs: inputs of the body: integer token ids, (B, S), or `(ids, segments)`.
             training: whether dropout is active.
 
         Returns:
-            Logits, (B, number of labels).
+            Logits, (B, C).
         """
         x = self.pool(inputs, training=training)
         return self.classifier(self.dropout(x, training=training))
 
     def pool(self, inputs, training=None):
-        """One vector for each text, (B, D)."""
+        """Computes the pooled vector of each text, (B, D); takes the inputs of `call`."""
         x = self.body(inputs, training=training)
         if self.pooling == "first":
             return x[:, 0]
@@ -102,15 +109,15 @@ class EncoderClassifier(ModelWithHead):
 
 
 def masked_mean(x, ids):
-    """The mean over the tokens that are not padding.
+    """Returns the mean over all tokens except padding.
 
     Args:
-        x: (B, S, D).
+        x: hidden states, (B, S, D).
         ids: integer token ids, (B, S).
 
     Returns:
-        (B, D); zeros where there is nothing but padding.
+        (B, D); zeros for a text that is all padding.
     """
-    words = ops.cast(ops.not_equal(ids, PADDING_ID), x.dtype)
-    total = ops.einsum("bs,bsd->bd", words, x)
-    return total / ops.maximum(ops.sum(words, axis=1, keepdims=True), 1)
+    mask = ops.cast(ops.not_equal(ids, PADDING_ID), x.dtype)
+    total = ops.einsum("bs,bsd->bd", mask, x)
+    return total / ops.maximum(ops.sum(mask, axis=1, keepdims=True), 1)

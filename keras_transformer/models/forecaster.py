@@ -1,4 +1,4 @@
-"""The recurrent forecaster of series."""
+"""A recurrent model for time series."""
 
 import keras
 
@@ -8,20 +8,25 @@ from keras_transformer.layers.sequence_attention import SequenceAttention
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class Forecaster(keras.Model):
-    """Foretells the next number of a series from the numbers before it.
+    """A recurrent model that predicts the next value of a time series.
 
-    A simple recurrent layer reads them. A dense layer reads its last state or, with attention, the
-    weighted sum of its states.
+    A `SimpleRNN` reads the series. A dense layer computes the prediction from its last state or,
+    with attention, from the attention-weighted sum of all states.
 
     Shape letters: B batch, T = steps.
 
     Args:
         units: size of the recurrent state.
-        steps: how many numbers it reads, T.
-        attention: whether to attend to all states instead of reading the last one.
+        steps: number of input values, T.
+        attention: whether to attend to all states instead of using the last one.
 
     Raises:
         ValueError: if a size is not a positive integer.
+
+    Example:
+        >>> model = kt.Forecaster(units=8, steps=20, attention=True)
+        >>> ops.shape(model(np.zeros((4, 20, 1), "float32")))
+        (4, 1)
     """
 
     def __init__(self, units, steps, attention=False, **kwargs):
@@ -47,7 +52,7 @@ class Forecaster(keras.Model):
         self.built = True
 
     def call(self, x):
-        """(B, T, 1) numbers -> (B, 1), the next one of each."""
+        """Predicts the next value of each series: floats, (B, T, 1) -> (B, 1)."""
         return self.output_layer(self.pooling(self.recurrent(x)))
 
     def get_config(self):

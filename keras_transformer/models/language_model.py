@@ -1,11 +1,11 @@
-"""Language models: what word comes next?"""
+"""Language models, recurrent and Transformer."""
 
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
-from keras_transformer.layers._block import WithSettings
+from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
@@ -14,26 +14,31 @@ from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class LSTMLanguageModel(keras.Model):
-    """Predicts each next word of a text with LSTMs.
+    """A language model of stacked LSTMs.
 
-    Called on token ids in which 0 is padding, before or after the text, it returns the logits of
-    each next word. It has the methods `start` and `step` of `TransformerModel`, so that `Generate`
-    searches with it; its cache is the state of its LSTMs.
+    It is called on token ids, padded with 0 on the left or the right, and returns the logits of the
+    next token at every position. `Generate` uses its methods `start` and `step`, whose cache is the
+    state of the LSTMs.
 
     Shape letters: B batch, T length, V vocabulary, R rows.
 
     Args:
-        vocab_size: number of words, V.
-        d_model: size of the words' vectors.
+        vocab_size: size of the vocabulary, V.
+        d_model: size of the embeddings.
         units: size of each LSTM.
-        n: number of LSTMs, one on the other.
-        rate: dropout rate of what each of them reads, and of what the last one puts out.
+        n: number of LSTM layers.
+        rate: dropout rate of the input of each LSTM and of the output of the last one.
 
     Raises:
         ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
 
     References:
         "Recurrent Neural Network Regularization" (Zaremba et al., 2014), section 3.
+
+    Example:
+        >>> model = kt.LSTMLanguageModel(vocab_size=100, d_model=16, units=32, n=2, rate=0.1)
+        >>> ops.shape(model(np.array([[2, 5, 7, 9]])))  # (B, T, V)
+        (1, 4, 100)
     """
 
     def __init__(self, vocab_size, d_model, units, n, rate, **kwargs):
@@ -63,45 +68,53 @@ class LSTMLanguageModel(keras.Model):
         self.built = True
 
     def call(self, tokens, training=None):
-        """Predicts each next word: (B, T) ids -> logits (B, T, V)."""
-        x, words = self.embedding(tokens), ops.not_equal(tokens, PADDING_ID)
+        """Computes the logits of the next token at every position.
+
+        Args:
+            tokens: integer token ids, (B, T), padded with 0.
+            training: whether dropout is active.
+
+        Returns:
+            Logits, (B, T, V).
+        """
+        x, mask = self.embedding(tokens), ops.not_equal(tokens, PADDING_ID)
         for lstm in self.lstms:
-            x = lstm(self.dropout(x, training=training), mask=words, training=training)
+            x = lstm(self.dropout(x, training=training), mask=mask, training=training)
         return self.projection(self.dropout(x, training=training))
 
     def start(self, source, length, copies=1):
-        """What generating step by step begins with.
+        """Returns the initial state for generating step by step.
 
         Args:
-            source: an array whose first axis says how many texts there are.
-            length: number of steps; the state has the same size for any.
-            copies: rows for each text, R in all.
+            source: array whose first axis is the batch, B; its values are ignored.
+            length: maximum number of steps; ignored, because the size of the state is fixed.
+            copies: number of rows per text; R = B · copies.
 
         Returns:
-            The cache, which is the first state: of each LSTM two tensors (R, units); and the
-            memory: nothing.
+            `(cache, memory)`: the initial states, two tensors (R, units) per LSTM, and an empty
+            tuple.
         """
         rows = ops.shape(source)[0] * copies
         zeros = [ops.zeros((rows, self.units), self.compute_dtype) for _ in range(2 * self.n)]
         return tuple(zip(zeros[::2], zeros[1::2], strict=True)), ()
 
     def step(self, tokens, position, cache, memory):
-        """Predicts the next word from one token and the state after those before.
+        """Computes the logits of the next token from one token and the LSTM states.
 
         Args:
-            tokens: int32 (R,).
+            tokens: token ids at this position, int32, (R,).
             position: int32 scalar.
-            cache: what the step before returned, or `start`.
-            memory: what `start` returned.
+            cache: the cache returned by the previous step, or by `start` at position 0.
+            memory: the memory returned by `start`.
 
         Returns:
-            Logits, (R, V), and the next cache.
+            `(logits, cache)`: logits, (R, V), and the updated cache.
         """
-        x, new = self.embedding(tokens), []
+        x, new_cache = self.embedding(tokens), []
         for lstm, states in zip(self.lstms, cache, strict=True):
             x, states = lstm.cell(x, list(states), training=False)
-            new.append(tuple(states))
-        return self.projection(x), tuple(new)
+            new_cache.append(tuple(states))
+        return self.projection(x), tuple(new_cache)
 
     def get_config(self):
         sizes = {"vocab_size": self.vocab_size, "d_model": self.d_model, "units": self.units}
@@ -112,19 +125,19 @@ class LSTMLanguageModel(keras.Model):
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TransformerLanguageModel(WithSettings, keras.Model):
-    """Predicts each next word of a text with an encoder that sees nothing of what comes after.
+class TransformerLanguageModel(SettingsMixin, keras.Model):
+    """A decoder-only Transformer language model.
 
-    Such a layer is one of the decoder without the attention to a source. It is called, trained and
-    searched as `LSTMLanguageModel` is; its cache holds the keys and values of the words before.
+    It is built from encoder layers with a causal mask, which equal decoder layers without
+    cross-attention. It has the interface of `LSTMLanguageModel`; its cache is a KV cache.
 
-    Shape letters: B batch, T length, L length of the cache, V vocabulary, R rows.
+    Shape letters: B batch, T length, L cache length, V vocabulary, R rows.
 
     Args:
-        vocab_size: number of words, V.
-        seq_length: greatest length of a text that the model is called on; None for any.
-        settings: `BlockSettings` of its layers; `d_model` is even.
-        tie_output: whether the words' vectors are also the weights of the last projection.
+        vocab_size: size of the vocabulary, V.
+        seq_length: maximum length T of `call`; None for no limit.
+        settings: `BlockSettings` of the layers; `d_model` is even.
+        tie_output: whether the output projection uses the embeddings as its weights.
 
     Raises:
         ValueError: if a size is not a positive integer, `d_model` is odd, or a text is longer than
@@ -132,9 +145,20 @@ class TransformerLanguageModel(WithSettings, keras.Model):
 
     References:
         "Generating Wikipedia by Summarizing Long Sequences" (Liu et al., 2018), section 4.2.3.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> model = kt.TransformerLanguageModel(vocab_size=100, settings=settings)
+        >>> tokens = np.array([[2, 5, 7, 9]])
+        >>> logits = model(tokens)
+        >>> ops.shape(logits)  # (B, T, V)
+        (1, 4, 100)
+        >>> padded = model(np.array([[0, 0, 2, 5, 7, 9]]))  # padding on the left changes nothing
+        >>> np.allclose(padded[:, 2:], logits, atol=1e-5)
+        True
     """
 
-    default_settings = WithSettings.default_settings | {"norm_first": True}
+    default_settings = SettingsMixin.default_settings | {"norm_first": True}
 
     def __init__(self, vocab_size, seq_length=None, settings=None, tie_output=True, **kwargs):
         super().__init__(settings, **kwargs)
@@ -158,51 +182,60 @@ class TransformerLanguageModel(WithSettings, keras.Model):
         self.built = True
 
     def call(self, tokens, training=None):
-        """Predicts each next word: (B, T) ids -> logits (B, T, V)."""
-        words = ops.cast(ops.not_equal(tokens, PADDING_ID), "int32")
-        # The first word is at position 0, whatever padding stands before it.
-        padding_before = ops.expand_dims(ops.argmax(words, axis=1), 1)
-        x = self.embedding(tokens, start=-ops.cast(padding_before, "int32"))
-        causal = causal_mask(ops.shape(tokens)[1])
-        mask = combine_masks(padding_mask(tokens), causal)
-        return self._logits(self.encoder(x, attention_mask=mask, training=training))
-
-    def _logits(self, x, words=None):
-        return self.embedding.to_logits(x, words) if self.tie_output else self.projection(x)
-
-    def start(self, source, length, copies=1):
-        """What generating step by step begins with.
+        """Computes the logits of the next token at every position.
 
         Args:
-            source: an array whose first axis says how many texts there are.
-            length: L, the number of steps to make room for.
-            copies: rows for each text, R in all.
+            tokens: integer token ids, (B, T), padded with 0.
+            training: whether dropout is active.
 
         Returns:
-            The empty cache, and the memory: the words' vectors, if they are the output's weights.
+            Logits, (B, T, V).
+        """
+        not_padding = ops.cast(ops.not_equal(tokens, PADDING_ID), "int32")
+        # Padding on the left does not count: the first token has position 0.
+        left_padding = ops.expand_dims(ops.argmax(not_padding, axis=1), 1)
+        x = self.embedding(tokens, start=-ops.cast(left_padding, "int32"))
+        causal = causal_mask(ops.shape(tokens)[1])
+        mask = combine_masks(padding_mask(tokens), causal)
+        return self._to_logits(self.encoder(x, attention_mask=mask, training=training))
+
+    def _to_logits(self, x, embeddings=None):
+        return self.embedding.to_logits(x, embeddings) if self.tie_output else self.projection(x)
+
+    def start(self, source, length, copies=1):
+        """Allocates the KV cache for generating step by step.
+
+        Args:
+            source: array whose first axis is the batch, B; its values are ignored.
+            length: maximum number of steps, L.
+            copies: number of rows per text; R = B · copies.
+
+        Returns:
+            `(cache, memory)`: the empty KV cache, and the embeddings (V, D) if the output is tied,
+            else an empty tuple.
         """
         rows = ops.shape(source)[0] * copies
         seen = ops.zeros((rows, length), "bool")
-        words = self.embedding.vectors(self.compute_dtype) if self.tie_output else ()
-        return {"layers": self.encoder.start(rows, length), "seen": seen}, words
+        memory = self.embedding.vectors(self.compute_dtype) if self.tie_output else ()
+        return {"layers": self.encoder.start(rows, length), "seen": seen}, memory
 
     def step(self, tokens, position, cache, memory):
-        """Predicts the next word from one token and the cache of those before.
+        """Computes the logits of the next token from one token and the KV cache.
 
         Args:
-            tokens: int32 (R,).
+            tokens: token ids at this position, int32, (R,).
             position: int32 scalar.
-            cache: what the step before returned, or `start`.
-            memory: what `start` returned.
+            cache: the cache returned by the previous step, or by `start` at position 0.
+            memory: the memory returned by `start`.
 
         Returns:
-            Logits, (R, V), and the next cache.
+            `(logits, cache)`: logits, (R, V), and the updated cache.
         """
         tokens = ops.expand_dims(tokens, 1)
         seen = ops.slice_update(cache["seen"], (0, position), tokens != PADDING_ID)
         x = self.embedding(tokens, start=position)
         x, layers = self.encoder.step(x, position, cache["layers"], ops.expand_dims(seen, 1))
-        return self._logits(ops.squeeze(x, axis=1), memory), {"layers": layers, "seen": seen}
+        return self._to_logits(ops.squeeze(x, axis=1), memory), {"layers": layers, "seen": seen}
 
     def get_config(self):
         arguments = {

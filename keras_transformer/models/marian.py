@@ -1,4 +1,4 @@
-"""Published Marian models: a folder in the layout of Hugging Face as a translator's parts."""
+"""Loads published Marian translation models from a folder in the Hugging Face layout."""
 
 import numpy as np
 from keras import ops
@@ -9,34 +9,35 @@ from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.pretrained.checkpoint import Checkpoint
 from keras_transformer.settings import BlockSettings
 
-_ACTIVATIONS = ("gelu", "relu", "silu", "swish")  # theirs that are called as Keras calls them
-# All names of the one table of the words' vectors: a file has at least one of them.
-_WORDS = (
+_ACTIVATIONS = ("gelu", "relu", "silu", "swish")  # published names that are also Keras's
+# Names of the shared embedding matrix. A file has it under at least one of them.
+_EMBEDDINGS = (
     "model.shared.weight",
     "model.encoder.embed_tokens.weight",
     "model.decoder.embed_tokens.weight",
     "lm_head.weight",
 )
-_POSITIONS = ("model.encoder.embed_positions.", "model.decoder.embed_positions.")  # no weights
+# Tables of sinusoids, which `TransformerModel` computes.
+_POSITIONS = ("model.encoder.embed_positions.", "model.decoder.embed_positions.")
 
 
 def read_marian(folder, dtype="float32"):
-    """Reads a published model for translating.
+    """Loads a published Marian model and its tokenizers.
 
     Args:
         folder: path of a folder with `config.json`, `model.safetensors`, `vocab.json`, `source.spm`
             and `target.spm`.
-        dtype: dtype policy to compute in; the weights are float32 in any case.
+        dtype: dtype policy of the model, such as "mixed_bfloat16".
 
     Returns:
-        A built `TransformerModel`, and the `MarianTokenizer`s of the source and of the target
-        language.
+        `(model, source_tokenizer, target_tokenizer)`: a built `TransformerModel` and two
+        `MarianTokenizer`s.
 
     Raises:
-        FileNotFoundError: if the folder lacks a file.
+        FileNotFoundError: if a file is missing.
         ImportError: if `sentencepiece` is not installed.
-        ValueError: if a file is damaged or of another model, or the model is of a kind that
-            `TransformerModel` is not.
+        ValueError: if a file is damaged or belongs to another model, or `TransformerModel` does not
+            support the architecture.
 
     References:
         "Marian: Fast Neural Machine Translation in C++" (Junczys-Dowmunt et al., 2018);
@@ -44,28 +45,28 @@ def read_marian(folder, dtype="float32"):
         2020).
     """
     checkpoint = Checkpoint(folder, ("marian",))
-    arguments = _arguments(checkpoint.config)
+    arguments = _model_arguments(checkpoint.config)
     source, target = MarianTokenizer.load(folder)
-    _check_ids(checkpoint.config, source)
+    _check_special_ids(checkpoint.config, source)
     model = TransformerModel(source.vocab_size, target.vocab_size, **arguments, dtype=dtype)
     model.build(((None, None), (None, None)))
-    _load(checkpoint, model, source.published_ids)
-    checkpoint.finish(ignored=(*_WORDS, *_POSITIONS))
+    _load_weights(checkpoint, model, source.published_ids)
+    checkpoint.check_complete(ignored=(*_EMBEDDINGS, *_POSITIONS))
     return model, source, target
 
 
-def _arguments(config):
-    missing = [name for name in _REQUIRED if name not in config]
+def _model_arguments(config):
+    missing = [field for field in _REQUIRED_FIELDS if field not in config]
     if missing:
         raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {config}")
-    _check_kind(config)
-    arguments = {ours: config[theirs] for ours, theirs in _ARGUMENTS.items()}
+    _check_supported(config)
+    settings = BlockSettings(**{name: config[field] for name, field in _SETTINGS_FIELDS.items()})
     options = {"tie_output": True, "share_embeddings": True, "output_bias": True}
-    return {"settings": BlockSettings(**arguments), **options}
+    return {"settings": settings, **options}
 
 
-def _check_kind(config):
-    known = {
+def _check_supported(config):
+    supported = {
         "decoder_layers": config["encoder_layers"],
         "decoder_attention_heads": config["encoder_attention_heads"],
         "decoder_ffn_dim": config["encoder_ffn_dim"],
@@ -74,79 +75,84 @@ def _check_kind(config):
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
     }
-    strange = {name: config[name] for name in known if config.get(name, known[name]) != known[name]}
-    if strange:
+    unsupported = {
+        field: config[field]
+        for field, value in supported.items()
+        if config.get(field, value) != value
+    }
+    if unsupported:
         raise ValueError(
-            "Only models with as large an encoder as decoder, one vocabulary and scaled vectors of "
-            f"words that are tied to the output are known. Received: {strange}"
+            "Only models with an encoder and a decoder of the same size, one vocabulary and scaled "
+            f"embeddings tied to the output are supported. Received: {unsupported}"
         )
     activation = config["activation_function"]
     if activation not in _ACTIVATIONS:
         raise ValueError(f"The activation must be one of {_ACTIVATIONS}. Received: {activation!r}")
 
 
-def _check_ids(config, tokenizer):
+def _check_special_ids(config, tokenizer):
     ids = tokenizer.published_ids
-    found = {
-        "vocab_size": len(ids) - 1,  # padding is there twice
+    expected = {
+        "vocab_size": len(ids) - 1,  # `published_ids` has padding twice: as padding and as start
         "pad_token_id": ids[PADDING_ID],
         "decoder_start_token_id": ids[START_ID],
         "eos_token_id": ids[END_ID],
     }
-    strange = {name: config[name] for name in found if config[name] != found[name]}
-    if strange:
+    different = {field: config[field] for field in expected if config[field] != expected[field]}
+    if different:
         raise ValueError(
-            f"config.json and vocab.json are of different models: there {found}. "
-            f"Received: {strange}"
+            f"config.json and vocab.json belong to different models: expected {expected}. "
+            f"Received: {different}"
         )
 
 
-def _load(checkpoint, model, published_ids):
-    """Copies the weights, and orders them as our layers do.
+def _load_weights(checkpoint, model, published_ids):
+    """Copies the weights, with the D features of the hidden states in the order of this package.
 
-    Their positions are first all sines and then all cosines, ours take turns. To nothing else does
-    the order of the D numbers of a vector matter: so all weights have them in our order.
+    A published position encoding is all sines, then all cosines; `sinusoidal_encoding` interleaves
+    them. No other layer depends on the order of the features, so the same permutation of all
+    weights gives an equivalent model.
     """
     half = np.arange(model.settings.d_model // 2)
     order = np.stack([half, half + len(half)], axis=1).ravel()
-    words = len(published_ids) - 1
-    name = next((name for name in _WORDS if checkpoint.has(name)), _WORDS[0])
-    vectors = checkpoint.take(name, (words, model.settings.d_model))
-    if vectors is not None:
-        model.source_embedding.words.embeddings.assign(vectors[published_ids][:, order])
-    bias = checkpoint.take("final_logits_bias", (1, words))
+    vocab_size = len(published_ids) - 1
+    name = next((name for name in _EMBEDDINGS if checkpoint.has(name)), _EMBEDDINGS[0])
+    embeddings = checkpoint.pop(name, (vocab_size, model.settings.d_model))
+    if embeddings is not None:
+        model.source_embedding.words.embeddings.assign(embeddings[published_ids][:, order])
+    bias = checkpoint.pop("final_logits_bias", (1, vocab_size))
     if bias is not None:
         model.bias.assign(bias[0, published_ids])
-    for stack, parts_of in (("encoder", _encoder_parts), ("decoder", _decoder_parts)):
+    for stack, sublayers in (("encoder", _encoder_sublayers), ("decoder", _decoder_sublayers)):
         for i, layer in enumerate(getattr(model, stack).layers):
-            for name, part in parts_of(layer).items():
-                checkpoint.load(part, f"model.{stack}.layers.{i}.{name}")
-                _reorder(part, order, reads=name.endswith(_READERS))
+            for name, sublayer in sublayers(layer).items():
+                checkpoint.load_layer(sublayer, f"model.{stack}.layers.{i}.{name}")
+                _permute_features(sublayer, order, inputs=name.endswith(_INPUT_LAYERS))
 
 
-def _reorder(layer, order, reads):
-    """Orders the D numbers of the vectors that a layer `reads`, or else of those it gives."""
-    for weight in layer.weights[:1] if reads else layer.weights:
+def _permute_features(layer, order, inputs):
+    """Permutes the weights of a layer along its inputs, or else along its outputs."""
+    for weight in layer.weights[:1] if inputs else layer.weights:
         array = ops.convert_to_numpy(weight)
-        weight.assign(array[order] if reads else array[..., order])
+        weight.assign(array[order] if inputs else array[..., order])
 
 
-def _encoder_parts(layer):
+def _encoder_sublayers(layer):
     return {
-        **_attention_parts("self_attn", layer.self_attention, layer.add_norm_1),
-        **_feed_forward_parts(layer.feed_forward, layer.add_norm_2),
+        **_attention_sublayers("self_attn", layer.self_attention, layer.add_norm_1),
+        **_feed_forward_sublayers(layer.feed_forward, layer.add_norm_2),
     }
 
 
-def _decoder_parts(layer):
+def _decoder_sublayers(layer):
     return {
-        **_attention_parts("self_attn", layer.self_attention, layer.add_norm_1),
-        **_attention_parts("encoder_attn", layer.cross_attention, layer.add_norm_2),
-        **_feed_forward_parts(layer.feed_forward, layer.add_norm_3),
+        **_attention_sublayers("self_attn", layer.self_attention, layer.add_norm_1),
+        **_attention_sublayers("encoder_attn", layer.cross_attention, layer.add_norm_2),
+        **_feed_forward_sublayers(layer.feed_forward, layer.add_norm_3),
     }
 
 
-def _attention_parts(name, attention, add_norm):
+def _attention_sublayers(name, attention, add_norm):
     return {
         f"{name}.q_proj": attention.query_projection,
         f"{name}.k_proj": attention.key_projection,
@@ -156,7 +162,7 @@ def _attention_parts(name, attention, add_norm):
     }
 
 
-def _feed_forward_parts(feed_forward, add_norm):
+def _feed_forward_sublayers(feed_forward, add_norm):
     return {
         "fc1": feed_forward.inner,
         "fc2": feed_forward.outer,
@@ -164,9 +170,10 @@ def _feed_forward_parts(feed_forward, add_norm):
     }
 
 
-# What reads the vectors between the layers; the others give them.
-_READERS = ("q_proj", "k_proj", "v_proj", "fc1")
-_ARGUMENTS = {
+# Layers that read hidden states of size D. All others output them.
+_INPUT_LAYERS = ("q_proj", "k_proj", "v_proj", "fc1")
+# Fields of `BlockSettings` -> fields of config.json.
+_SETTINGS_FIELDS = {
     "h": "encoder_attention_heads",
     "d_model": "d_model",
     "d_ff": "encoder_ffn_dim",
@@ -176,8 +183,8 @@ _ARGUMENTS = {
     "attention_rate": "attention_dropout",
     "activation_rate": "activation_dropout",
 }
-_REQUIRED = (
-    *dict.fromkeys(_ARGUMENTS.values()),
+_REQUIRED_FIELDS = (
+    *dict.fromkeys(_SETTINGS_FIELDS.values()),
     "decoder_layers", "decoder_attention_heads", "decoder_ffn_dim", "scale_embedding",
     "vocab_size", "pad_token_id", "decoder_start_token_id", "eos_token_id",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The recurrent translator, which came before the transformer."""
+"""The recurrent translation model with attention."""
 
 import keras
 from keras import ops
@@ -15,33 +15,41 @@ _RNNS = {"gru": keras.layers.GRU, "lstm": keras.layers.LSTM}
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class RecurrentTranslator(Translator):
-    """A recurrent encoder of two directions, and a recurrent decoder that attends to it.
+    """A bidirectional recurrent encoder and a recurrent decoder with attention.
 
-    It is called as `TransformerModel` is, on `(encoder_input, decoder_input)`, two arrays of token
-    ids in which 0 is padding, and returns the logits of each next target word; it is trained and
-    searched as that is, too.
+    It has the interface of `TransformerModel`: called on `(encoder_input, decoder_input)`, two
+    arrays of token ids padded with 0, it returns the logits of the next target token at every
+    position.
 
-    Shape letters: B batch, T target length, S source length, D model size, V target vocabulary.
+    Shape letters: B batch, T target length, S source length, D model size, V target vocabulary, R
+    rows.
 
     Args:
-        enc_vocab_size: number of source words.
-        dec_vocab_size: number of target words, V.
-        d_model: size of the words' vectors and of what the logits are made of, D.
-        units: size of the recurrent states, even: each direction of the encoder has half of it, so
-            that its states are as large as the decoder's.
-        rate: dropout rate of the words' vectors and of what the logits are made of.
+        enc_vocab_size: size of the source vocabulary.
+        dec_vocab_size: size of the target vocabulary, V.
+        d_model: size of the embeddings and of the decoder output, D.
+        units: size of the recurrent states, even. Each direction of the encoder has `units / 2`.
+        rate: dropout rate of the embeddings and of the decoder output.
         attention: "bahdanau" (`BahdanauDecoder`) or "luong" (`LuongDecoder`).
         cell: "gru" or "lstm".
-        score, window, alignment: of Luong's attention only, see `LuongAttention`.
+        score, window, alignment: options of `LuongAttention`, for `attention="luong"` only.
 
     Raises:
-        ValueError: if a size is not a positive integer, `units` is odd, `rate` is not in [0, 1), or
-            there is no such choice.
+        ValueError: if a size is not a positive integer, `units` is odd, `rate` is not in [0, 1), an
+            option is unknown, or an option of Luong's attention is given for Bahdanau's.
 
     References:
         "Neural Machine Translation by Jointly Learning to Align and Translate" (Bahdanau et al.,
         2015); "Effective Approaches to Attention-based Neural Machine Translation" (Luong et al.,
         2015).
+
+    Example:
+        >>> model = kt.RecurrentTranslator(100, 120, d_model=16, units=32, rate=0.1)
+        >>> source, target = np.array([[5, 7, 9, 3, 0]]), np.array([[2, 8, 6]])
+        >>> ops.shape(model((source, target)))  # (B, T, V)
+        (1, 3, 120)
+        >>> ops.shape(model.attention_weights(source, target)["cross"][0])  # (B, 1, T, S)
+        (1, 1, 3, 5)
     """
 
     def __init__(
@@ -64,15 +72,16 @@ class RecurrentTranslator(Translator):
         check_rate(rate=rate)
         check_choice(("bahdanau", "luong"), attention=attention)
         check_choice(tuple(_RNNS), cell=cell)
-        choices = (score, window, alignment)
-        if attention == "bahdanau" and choices != ("general", None, "monotonic"):
+        luong_options = (score, window, alignment)
+        if attention == "bahdanau" and luong_options != ("general", None, "monotonic"):
             raise ValueError(
-                "Leave out what is of Luong's attention only, or choose it. "
+                "`score`, `window` and `alignment` are options of Luong's attention: omit them, or "
+                'set `attention="luong"`. '
                 f"Received: score={score!r}, window={window!r}, alignment={alignment!r}"
             )
         if units % 2:
             raise ValueError(
-                "`units` must be even: half of them go in each direction. "
+                "`units` must be even: each direction of the encoder has half of them. "
                 f"Received: units={units!r}"
             )
         self.enc_vocab_size = enc_vocab_size
@@ -89,18 +98,18 @@ class RecurrentTranslator(Translator):
         dtype = self.dtype_policy
         self.source_embedding = self._embedding(enc_vocab_size, "source_embedding")
         self.target_embedding = self._embedding(dec_vocab_size, "target_embedding")
-        one_way = _RNNS[cell](units // 2, return_sequences=True, dtype=dtype, name=cell)
-        self.encoder = keras.layers.Bidirectional(one_way, dtype=dtype, name="encoder")
+        forward = _RNNS[cell](units // 2, return_sequences=True, dtype=dtype, name=cell)
+        self.encoder = keras.layers.Bidirectional(forward, dtype=dtype, name="encoder")
         sizes = (units, d_model, cell)
         if attention == "luong":
-            self.decoder = LuongDecoder(*sizes, *choices, dtype=dtype, name="decoder")
+            self.decoder = LuongDecoder(*sizes, *luong_options, dtype=dtype, name="decoder")
         else:
             self.decoder = BahdanauDecoder(*sizes, dtype=dtype, name="decoder")
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
 
-    def _embedding(self, words, name):
-        return keras.layers.Embedding(words, self.d_model, dtype=self.dtype_policy, name=name)
+    def _embedding(self, vocab_size, name):
+        return keras.layers.Embedding(vocab_size, self.d_model, dtype=self.dtype_policy, name=name)
 
     def build(self, input_shape):
         (batch, source_length), (_, target_length) = input_shape
@@ -114,18 +123,26 @@ class RecurrentTranslator(Translator):
         self.built = True
 
     def encode(self, encoder_input, training=None):
-        """Encodes the source: (B, S) ids -> (B, S, units)."""
+        """Encodes the source.
+
+        Args:
+            encoder_input: integer token ids, (B, S), padded with 0.
+            training: whether dropout is active.
+
+        Returns:
+            Hidden states of both directions, (B, S, units).
+        """
         x = self.dropout(self.source_embedding(encoder_input), training=training)
         mask = ops.squeeze(padding_mask(encoder_input), axis=1)
         return self.encoder(x, mask=mask, training=training)
 
     def decode(self, decoder_input, encoder_output, encoder_input, training=None):
-        """Predicts each next word of the target from the encoded source.
+        """Computes the logits of the next target token at every position, from the encoded source.
 
         Args:
-            decoder_input: integer token ids, (B, T).
-            encoder_output: what `encode` returned, (B, S, units).
-            encoder_input: the source's ids, (B, S), which say where its padding is.
+            decoder_input: integer token ids, (B, T), beginning with the start token.
+            encoder_output: output of `encode`, (B, S, units).
+            encoder_input: source token ids, (B, S), for the padding mask.
             training: whether dropout is active.
 
         Returns:
@@ -136,16 +153,17 @@ class RecurrentTranslator(Translator):
         return self.projection(self.dropout(x, training=training))
 
     def start(self, encoder_input, length, copies=1):
-        """Encodes the source and makes room for decoding it step by step.
+        """Encodes the source and returns the initial state for decoding step by step.
 
         Args:
             encoder_input: integer token ids, (B, S).
-            length: number of steps; the state has the same size for any.
-            copies: rows for each sentence, next to each other: B becomes B * copies from here on.
+            length: maximum number of steps; ignored, because the size of the state is fixed.
+            copies: number of rows per sentence, such as the beam size. R = B · copies; the rows of
+                a sentence are adjacent.
 
         Returns:
-            The cache, which is the first state, and the memory: what stays the same from step to
-            step. Both are nested structures of tensors; each row belongs to a row of the batch.
+            `(cache, memory)`, two nested structures of tensors with R rows: the initial state, and
+            what stays constant from step to step.
         """
         encoder_output = self.encode(encoder_input, training=False)
         cache, memory = self.decoder.start(encoder_output)
@@ -153,31 +171,32 @@ class RecurrentTranslator(Translator):
         return keras.tree.map_structure(lambda x: ops.repeat(x, copies, axis=0), cache_and_memory)
 
     def step(self, tokens, position, cache, memory):
-        """Predicts the next word of the target from one token and the state after those before.
+        """Computes the logits of the next target token from one token and the recurrent state.
 
-        The logits are those of `decode` at this position.
+        The logits equal those of `decode` at this position.
 
         Args:
-            tokens: the tokens at this position, int32 (B,); at position 0 the start token.
+            tokens: token ids at this position, int32, (R,); at position 0 the start token.
             position: int32 scalar.
-            cache: what the step before returned, or `start`.
-            memory: what `start` returned.
+            cache: the cache returned by the previous step, or by `start` at position 0.
+            memory: the memory returned by `start`.
 
         Returns:
-            Logits, (B, V), and the next cache.
+            `(logits, cache)`: logits, (R, V), and the updated cache.
         """
         x = self.target_embedding(ops.expand_dims(tokens, 1))
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache
 
     def group_attention(self, weights):
-        """Sorts what `record_attention` has collected.
+        """Groups the output of `record_attention` as `attention_weights` returns it.
 
         Args:
-            weights: dictionary from a layer to its weights.
+            weights: dictionary from attention layers to their weights.
 
         Returns:
-            See `attention_scores`; an empty dictionary if nothing was collected.
+            `{"cross": [weights]}`, weights of shape (B, 1, T, S); an empty dictionary if none were
+            recorded.
         """
         attention = self.decoder.attention
         if attention not in weights:

@@ -1,4 +1,4 @@
-"""The transformer."""
+"""The Transformer for translation."""
 
 import keras
 from keras import ops
@@ -10,7 +10,7 @@ from keras_transformer._utils.checks import (
     given,
 )
 from keras_transformer._utils.special_tokens import PADDING_ID
-from keras_transformer.layers._block import WithSettings
+from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
@@ -19,44 +19,58 @@ from keras_transformer.models._translator import Translator
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TransformerModel(WithSettings, Translator):
-    """Encoder, decoder and a projection to the words of the target language.
+class TransformerModel(SettingsMixin, Translator):
+    """The encoder-decoder Transformer.
 
-    Called on `(encoder_input, decoder_input)`, two arrays of token ids in which 0 is padding, it
-    returns the logits of each next target word. `call` is `decode(encode(...))`; inference uses the
-    halves.
+    It is called on `(encoder_input, decoder_input)`, two arrays of token ids padded with 0, and
+    returns the logits of the next target token at every position: `decode(encode(...))`, see
+    `Translator.call`.
 
-    Shape letters: B batch, T target length, S source length, L length of the cache, N heads, D
-    model size, V target vocabulary.
+    Shape letters: B batch, T target length, S source length, L cache length, N heads, D model size,
+    V target vocabulary, R rows.
 
     Args:
-        enc_vocab_size: number of source words.
-        dec_vocab_size: number of target words, V.
-        enc_seq_length: greatest source length S, as in the course; None for any. Positions are
-            computed on demand, so no weight depends on it.
-        dec_seq_length: greatest target length T that the model is called on, likewise.
-        h: number of heads, N.
+        enc_vocab_size: size of the source vocabulary.
+        dec_vocab_size: size of the target vocabulary, V.
+        enc_seq_length: maximum source length S; None for no limit. No weight depends on it, because
+            positions are computed on demand.
+        dec_seq_length: maximum target length T of `call` and `decode`; None for no limit.
+        h: number of attention heads, N.
         d_k: size of the queries and keys, per head.
         d_v: size of the values, per head.
-        d_model: size of the vectors between the layers, D, even.
-        d_ff_inner: size of the feed-forward networks' inner layer.
+        d_model: size of the hidden states, D, even.
+        d_ff_inner: size of the inner layer of the feed-forward networks.
         n: number of encoder layers, and of decoder layers.
         rate: dropout rate of the embeddings and of each sub-layer's output.
-        settings: `BlockSettings` with further options, instead of `h` … `rate`.
-        tie_output: whether the target words' vectors are also the weights of the last projection.
-        share_embeddings: whether source and target share one vocabulary and its vectors.
-        output_bias: whether a tied output adds a bias to each word's score. One that is not tied
-            has a bias in any case.
+        settings: `BlockSettings`, which has further options; replaces `h` … `rate`.
+        tie_output: whether the output projection uses the target embeddings as its weights.
+        share_embeddings: whether source and target share one vocabulary and its embeddings.
+        output_bias: whether a tied output has a bias. An untied output always has one.
 
     Raises:
         TypeError: if neither `settings` nor all of `h` … `rate` are given.
         ValueError: if both are given, a size is not a positive integer, `d_model` is odd, a rate is
-            not in [0, 1), a sequence is longer than it may be, embeddings are to be shared between
-            vocabularies of different sizes, or `output_bias` is asked of an output that is not
-            tied.
+            not in [0, 1), a sequence exceeds its maximum length, `share_embeddings` is set for
+            vocabularies of different sizes, or `output_bias` without `tie_output`.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), figure 1 and section 3.4.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> model = kt.TransformerModel(100, 120, settings=settings)
+        >>> source, target = np.array([[5, 7, 9, 3, 0]]), np.array([[2, 8, 6]])
+        >>> ops.shape(model((source, target)))  # (B, T, V)
+        (1, 3, 120)
+        >>> ops.shape(model.attention_weights(source, target)["cross"][0])  # (B, N, T, S)
+        (1, 2, 3, 5)
+
+        The same logits step by step, with a KV cache:
+
+        >>> cache, memory = model.start(source, length=3)
+        >>> logits, cache = model.step(np.array([2]), 0, cache, memory)
+        >>> ops.shape(logits)
+        (1, 120)
     """
 
     def __init__(
@@ -79,20 +93,20 @@ class TransformerModel(WithSettings, Translator):
         output_bias=False,
         **kwargs,
     ):
-        course = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff_inner": d_ff_inner}
-        super().__init__(settings, {**course, "n": n, "rate": rate}, **kwargs)
+        sizes = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff_inner": d_ff_inner}
+        super().__init__(settings, {**sizes, "n": n, "rate": rate}, **kwargs)
         check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
         lengths = given(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
         check_sizes(**lengths)
         check_even(d_model=self.settings.d_model)
         if share_embeddings and enc_vocab_size != dec_vocab_size:
             raise ValueError(
-                "Shared embeddings need one vocabulary for both languages. "
+                "`share_embeddings` needs one vocabulary for both languages. "
                 f"Received: enc_vocab_size={enc_vocab_size}, dec_vocab_size={dec_vocab_size}"
             )
         if output_bias and not tie_output:
             raise ValueError(
-                "An output that is not tied has a bias already: leave out `output_bias`. "
+                "An untied output always has a bias: omit `output_bias`, or set `tie_output=True`. "
                 f"Received: output_bias={output_bias}, tie_output={tie_output}"
             )
         self.enc_vocab_size = enc_vocab_size
@@ -113,9 +127,9 @@ class TransformerModel(WithSettings, Translator):
         if not tie_output:
             self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
 
-    def _embedding(self, words, name):
+    def _embedding(self, vocab_size, name):
         return PositionEmbeddingFixedWeights(
-            None, words, self.settings.d_model, dtype=self.dtype_policy, name=name
+            None, vocab_size, self.settings.d_model, dtype=self.dtype_policy, name=name
         )
 
     def build(self, input_shape):
@@ -134,18 +148,26 @@ class TransformerModel(WithSettings, Translator):
         self.built = True
 
     def encode(self, encoder_input, training=None):
-        """Encodes the source: (B, S) ids -> (B, S, D)."""
+        """Encodes the source.
+
+        Args:
+            encoder_input: integer token ids, (B, S), padded with 0.
+            training: whether dropout is active.
+
+        Returns:
+            Hidden states, (B, S, D).
+        """
         check_length(encoder_input.shape[1], enc_seq_length=self.enc_seq_length)
         x = self.source_embedding(encoder_input)
         return self.encoder(x, attention_mask=padding_mask(encoder_input), training=training)
 
     def decode(self, decoder_input, encoder_output, encoder_input, training=None):
-        """Predicts each next word of the target from the encoded source.
+        """Computes the logits of the next target token at every position, from the encoded source.
 
         Args:
-            decoder_input: integer token ids, (B, T).
-            encoder_output: what `encode` returned, (B, S, D).
-            encoder_input: the source's ids, (B, S), which say where its padding is.
+            decoder_input: integer token ids, (B, T), beginning with the start token.
+            encoder_output: output of `encode`, (B, S, D).
+            encoder_input: source token ids, (B, S), for the padding mask.
             training: whether dropout is active.
 
         Returns:
@@ -162,23 +184,24 @@ class TransformerModel(WithSettings, Translator):
         )
         return self._to_logits(x)
 
-    def _to_logits(self, x, words=None):
+    def _to_logits(self, x, embeddings=None):
         if not self.tie_output:
             return self.projection(x)
-        logits = self.target_embedding.to_logits(x, words)
+        logits = self.target_embedding.to_logits(x, embeddings)
         return logits + ops.cast(self.bias, logits.dtype) if self.output_bias else logits
 
     def start(self, encoder_input, length, copies=1):
-        """Encodes the source and makes room for decoding it step by step.
+        """Encodes the source and allocates the cache for decoding step by step.
 
         Args:
             encoder_input: integer token ids, (B, S).
-            length: L, the number of steps to make room for.
-            copies: rows for each sentence, next to each other: B becomes B * copies from here on.
+            length: maximum number of steps, L.
+            copies: number of rows per sentence, such as the beam size. R = B · copies; the rows of
+                a sentence are adjacent.
 
         Returns:
-            The empty cache, and the memory: what stays the same from step to step. Both are nested
-            structures of tensors; each row of the cache belongs to a row of the batch.
+            `(cache, memory)`, two nested structures of tensors: the empty KV cache, whose tensors
+            have R rows, and what stays constant from step to step.
         """
         encoder_output = self.encode(encoder_input, training=False)
         layers, memory = self.decoder.start(encoder_output, length)
@@ -188,22 +211,22 @@ class TransformerModel(WithSettings, Translator):
             rows, cache = keras.tree.map_structure(
                 lambda x: ops.repeat(x, copies, axis=0), (rows, cache)
             )
-        words = self.target_embedding.vectors(self.compute_dtype) if self.tie_output else ()
-        return cache, {**rows, "words": words}
+        embeddings = self.target_embedding.vectors(self.compute_dtype) if self.tie_output else ()
+        return cache, {**rows, "embeddings": embeddings}
 
     def step(self, tokens, position, cache, memory):
-        """Predicts the next word of the target from one token and the cache of those before.
+        """Computes the logits of the next target token from one token and the KV cache.
 
-        The logits are those of `decode` at this position.
+        The logits equal those of `decode` at this position.
 
         Args:
-            tokens: the tokens at this position, int32 (B,); at position 0 the start token.
+            tokens: token ids at this position, int32, (R,); at position 0 the start token.
             position: int32 scalar.
-            cache: what the step before returned, or `start`.
-            memory: what `start` returned.
+            cache: the cache returned by the previous step, or by `start` at position 0.
+            memory: the memory returned by `start`.
 
         Returns:
-            Logits, (B, V), and the next cache.
+            `(logits, cache)`: logits, (R, V), and the updated cache.
         """
         tokens = ops.expand_dims(tokens, 1)
         seen = ops.slice_update(cache["seen"], (0, position), tokens != PADDING_ID)
@@ -215,18 +238,18 @@ class TransformerModel(WithSettings, Translator):
             self_attention_mask=ops.expand_dims(seen, 1),
             cross_attention_mask=memory["mask"],
         )
-        logits = self._to_logits(ops.squeeze(x, axis=1), memory["words"])
+        logits = self._to_logits(ops.squeeze(x, axis=1), memory["embeddings"])
         return logits, {"layers": layers, "seen": seen}
 
     def group_attention(self, weights):
-        """Sorts what `record_attention` has collected by its kind and layer.
+        """Groups the output of `record_attention` by kind of attention and layer.
 
         Args:
-            weights: dictionary from a layer to its weights.
+            weights: dictionary from attention layers to their weights.
 
         Returns:
-            A dictionary of lists with an entry per layer: "encoder", "causal" and "cross", as far
-            as they were collected.
+            A dictionary of lists with one entry per layer, under the keys "encoder", "causal" and
+            "cross". A kind whose layers were not recorded is omitted.
         """
         attentions = {
             "encoder": [layer.self_attention for layer in self.encoder.layers],

@@ -1,29 +1,29 @@
-"""The vision transformer."""
+"""The Vision Transformer."""
 
 import keras
 
 from keras_transformer._utils.checks import check_sizes, given
-from keras_transformer.layers._block import WithSettings
+from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class VisionTransformer(WithSettings, keras.Model):
-    """Classifies images: patches, a pre-norm encoder, and a head that reads the class token.
+class VisionTransformer(SettingsMixin, keras.Model):
+    """The Vision Transformer: patch embeddings, a pre-norm encoder and a classification head.
 
-    Trained from scratch its head has a hidden layer; `for_fine_tuning` gives a model with a linear
-    one, for other classes and larger images.
+    The paper pre-trains with a hidden layer in the head (`d_head`) and fine-tunes with a linear
+    head; `for_fine_tuning` makes the second model from the first.
 
-    Shape letters: B batch, H height, W width, C channels, T tokens (the class token and the
-    patches), D model size.
+    Shape letters: B batch, H height, W width, C channels, T tokens (class token and patches), D
+    model size, K classes.
 
     Args:
         image_size: (H, W), or one integer for both.
-        patch_size: side of a patch; it divides both sides of the image.
-        num_classes: number of classes.
-        settings: `BlockSettings` of its layers.
-        d_head: size of the head's hidden layer; None for a linear head, zero at first.
+        patch_size: side of a patch in pixels; divides H and W.
+        num_classes: number of classes, K.
+        settings: `BlockSettings` of the layers.
+        d_head: size of the hidden layer of the head; None for a linear head, initialized to zeros.
 
     Raises:
         ValueError: if a size is not a positive integer, or `image_size` is not a multiple of
@@ -31,9 +31,16 @@ class VisionTransformer(WithSettings, keras.Model):
 
     References:
         "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), section 3 and appendix D.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> model = kt.VisionTransformer(8, patch_size=2, num_classes=10, settings=settings)
+        >>> images = np.zeros((2, 8, 8, 3), "float32")
+        >>> ops.shape(model(images)), ops.shape(model.encode(images))  # (B, K) and (B, T, D)
+        ((2, 10), (2, 17, 16))
     """
 
-    default_settings = WithSettings.default_settings | {
+    default_settings = SettingsMixin.default_settings | {
         "activation": "gelu",
         "norm_first": True,
         "epsilon": 1e-6,  # as in the published models
@@ -53,9 +60,9 @@ class VisionTransformer(WithSettings, keras.Model):
         self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         if d_head is not None:
             self.hidden = keras.layers.Dense(d_head, "gelu", dtype=dtype, name="hidden")
-        start = "zeros" if d_head is None else "glorot_uniform"
+        kernel_initializer = "zeros" if d_head is None else "glorot_uniform"
         self.classifier = keras.layers.Dense(
-            num_classes, kernel_initializer=start, dtype=dtype, name="classifier"
+            num_classes, kernel_initializer=kernel_initializer, dtype=dtype, name="classifier"
         )
 
     def build(self, images_shape):
@@ -68,31 +75,45 @@ class VisionTransformer(WithSettings, keras.Model):
         self.built = True
 
     def call(self, images, training=None):
-        """(B, H, W, C) images -> (B, number of classes) logits."""
+        """Computes the logits of the classes: images (B, H, W, C) -> (B, K)."""
         x = self.encode(images, training=training)[:, 0]
         return self.classifier(x if self.d_head is None else self.hidden(x))
 
     def encode(self, images, training=None):
-        """(B, H, W, C) images -> (B, T, D); the class token comes first, then row by row."""
+        """Computes the hidden states of the last layer: images (B, H, W, C) -> (B, T, D).
+
+        The class token comes first, then the patches row by row.
+        """
         return self.encoder(self.embedding(images), training=training)
 
     def for_fine_tuning(self, num_classes, image_size=None):
-        """A model for another task that begins with what this one knows.
+        """Builds a copy of this model for another task, to be fine-tuned.
 
         Args:
-            num_classes: number of classes of the new task.
-            image_size: its (H, W), or one integer for both; None for this model's. The patches keep
-                their size, so larger images have more of them.
+            num_classes: number of classes of the new task, K.
+            image_size: (H, W) of the new images, or one integer for both; None for the size of this
+                model. The patch size stays the same.
 
         Returns:
-            A new, built `VisionTransformer` with a linear head of zeros and a copy of all other
-            weights, where the positions are interpolated.
+            A built `VisionTransformer` with a new linear head, initialized to zeros, and a copy of
+            all other weights. Position embeddings are interpolated to the new image size.
 
         Raises:
             ValueError: if this model is not built.
+
+        Example:
+            >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+            >>> model = kt.VisionTransformer(8, 2, num_classes=10, settings=settings, d_head=32)
+            >>> model.build((None, 8, 8, 3))
+            >>> fine_tuned = model.for_fine_tuning(num_classes=3, image_size=16)
+            >>> ops.shape(fine_tuned(np.zeros((1, 16, 16, 3), "float32")))
+            (1, 3)
         """
         if not self.built:
-            raise ValueError(f"Train the model first, or load it. Received: {self.name}, not built")
+            raise ValueError(
+                "The model has no weights to copy: train it or load it first. "
+                f"Received: {self.name}, not built"
+            )
         size = self.embedding.image_size if image_size is None else image_size
         config = {**self.get_config(), "num_classes": num_classes, "image_size": size}
         model = VisionTransformer.from_config({**config, "d_head": None})

@@ -1,4 +1,4 @@
-"""The optimizer."""
+"""The Adam optimizer."""
 
 import keras
 
@@ -7,14 +7,21 @@ from keras_transformer.backends import adam_class
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class Adam(adam_class()):
-    """Keras's Adam, faster on TensorFlow.
+    """Adam optimizer with a fused update on TensorFlow, otherwise the same as Keras's.
 
-    There each update of a variable is one operation instead of a dozen. With Keras's Adam a
-    training step takes 8.3% ± 3.6% longer (small preset, bfloat16, one core of a Xeon with AMX, ten
-    paired runs of `benchmarks/training.py`).
+    On TensorFlow one operation updates a variable instead of a dozen. With Keras's Adam a training
+    step takes 8.3% ± 3.6% longer (small preset, bfloat16, one core of a Xeon with AMX, ten paired
+    runs of `benchmarks/training.py`).
 
     Args:
-        *args, **kwargs: as of `keras.optimizers.Adam`.
+        *args, **kwargs: the arguments of `keras.optimizers.Adam`.
+
+    Example:
+        >>> weight = keras.Variable([1.0, 2.0])
+        >>> optimizer = kt.Adam(learning_rate=0.1)
+        >>> optimizer.apply([ops.ones(2)], [weight])
+        >>> ops.convert_to_numpy(weight).round(3)
+        array([0.9, 1.9], dtype=float32)
 
     References:
         "Adam: A Method for Stochastic Optimization" (Kingma and Ba, 2015), section 2.

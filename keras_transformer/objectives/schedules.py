@@ -1,30 +1,36 @@
-"""The learning rate."""
+"""Learning-rate schedules."""
 
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_positive, check_sizes
+from keras_transformer._utils.deprecation import renamed_argument
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """Grows linearly for `warmup_steps` updates, then falls with the root of their number.
+    """Learning-rate schedule with linear warm-up and inverse-square-root decay.
 
-    scale · d_model^-0.5 · min(t^-0.5, t · warmup_steps^-1.5), where t counts the updates from 1.
-    The optimizer counts from 0, so t = step + 1: the first update already learns something.
+    The rate of update t is scale · d_model^-0.5 · min(t^-0.5, t · warmup_steps^-1.5), counted from
+    1. The optimizer counts from 0, so t = step + 1 and the first update has a rate above 0.
 
     Args:
-        d_model: size of the model's vectors.
+        d_model: model size.
         warmup_steps: number of updates until the peak.
-        scale: factor on the whole curve.
-        accumulation: number of batches whose gradients the optimizer adds up for one update: it
-            asks for the rate of a batch.
+        scale: factor on the learning rate.
+        accumulation: number of batches per update, the optimizer's `gradient_accumulation_steps`:
+            an optimizer that accumulates gradients counts batches, not updates.
 
     Raises:
         ValueError: if a size is not a positive integer or `scale` is not positive.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), equation 3.
+
+    Example:
+        >>> schedule = kt.WarmupSchedule(d_model=4, warmup_steps=16)
+        >>> [round(float(schedule(step)), 4) for step in (0, 15, 63)]
+        [0.0078, 0.125, 0.0625]
     """
 
     def __init__(self, d_model, warmup_steps=4000, scale=1.0, accumulation=1):
@@ -36,7 +42,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.accumulation = accumulation
 
     def __call__(self, step):
-        """The learning rate after `step` batches, a float32 scalar."""
+        """Returns the learning rate after `step` batches, a float32 scalar."""
         updates = ops.cast(step, "float32")
         if self.accumulation > 1:
             updates = ops.floor(updates / self.accumulation)
@@ -53,12 +59,13 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         }
 
 
-def warmup_cosine(highest, steps):
-    """Grows linearly for a tenth of the updates, then falls to 0 along a cosine.
+@renamed_argument("highest", "peak")
+def warmup_cosine(peak, steps):
+    """Builds a learning-rate schedule with linear warm-up and cosine decay to 0.
 
     Args:
-        highest: the learning rate at the peak.
-        steps: number of updates.
+        peak: learning rate at the peak.
+        steps: total number of updates; the first tenth of them is the warm-up.
 
     Returns:
         A `keras.optimizers.schedules.CosineDecay`.
@@ -66,8 +73,13 @@ def warmup_cosine(highest, steps):
     References:
         "SGDR: Stochastic Gradient Descent with Warm Restarts" (Loshchilov and Hutter, 2017),
         equation 5.
+
+    Example:
+        >>> schedule = kt.warmup_cosine(0.4, steps=100)
+        >>> [round(float(schedule(step)), 2) for step in (0, 5, 10, 55, 100)]
+        [0.0, 0.2, 0.4, 0.2, 0.0]
     """
     warm = max(1, steps // 10)
     rest = max(1, steps - warm)
-    options = {"warmup_target": highest, "warmup_steps": warm}
+    options = {"warmup_target": peak, "warmup_steps": warm}
     return keras.optimizers.schedules.CosineDecay(0.0, rest, **options)

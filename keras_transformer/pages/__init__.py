@@ -1,1 +1,1 @@
-"""Pages to look at in a browser: attention, and a form that translates."""
+"""Web pages: interactive attention weights and a translation demo."""

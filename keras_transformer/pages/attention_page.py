@@ -1,4 +1,4 @@
-"""Attention as a page for the browser."""
+"""Interactive attention weights as a self-contained HTML page."""
 
 import json
 from importlib import resources
@@ -9,32 +9,38 @@ from keras import ops
 
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, START_ID
-from keras_transformer.layers.record_attention import record_attention, record_vectors
+from keras_transformer.layers.record_attention import record_attention, record_queries_and_keys
 
-_KINDS = {
-    "encoder": "encoder: the sentence reads itself",
-    "causal": "decoder: each token to be chosen reads those before",
-    "cross": "cross: each token to be chosen reads the sentence",
+_VIEW_NAMES = {
+    "encoder": "encoder: self-attention of the source",
+    "causal": "decoder: causal self-attention of the target",
+    "cross": "cross: attention of the target to the source",
 }
-_DATA = "$data"  # where the page has its data
+_DATA_PLACEHOLDER = "$data"  # in attention_page.html
 _DECIMALS = 3
-# So that no text of a token can end the script element that it stands in.
+# Prevents a token such as "</script>" from ending the script element that contains the data.
 _ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 
 class AttentionView(NamedTuple):
-    """What some tokens attended to, in every layer and head.
+    """The attention weights of one kind of attention in all layers and heads.
 
     Shape letters: n layers, N heads, T query length, S key length.
 
     Args:
-        name: what it is called where there are several.
-        query_tokens: T texts, those that attend.
-        key_tokens: S texts, those that are attended to.
-        weights: float (n, N, T, S).
-        queries: None, or the vectors that the weights are computed from, (n, N, T, d_k).
-        keys: likewise, (n, N, S, d_k).
-        causal: whether query t may attend to the keys up to t only.
+        name: name of the view on the page.
+        query_tokens: list of T strings, the tokens that attend.
+        key_tokens: list of S strings, the tokens that are attended to.
+        weights: float (n, N, T, S), the attention weights.
+        queries: float (n, N, T, d_k), the projected queries. Defaults to `None`.
+        keys: float (n, N, S, d_k), the projected keys. Defaults to `None`.
+        causal: whether query t may attend to the keys up to position t only.
+
+    Example:
+        >>> weights = np.full((1, 8, 2, 3), 1 / 3)  # one layer, eight heads
+        >>> view = kt.AttentionView("uniform", ["ein", "Haus"], ["a", "house", "."], weights)
+        >>> view.weights.shape
+        (1, 8, 2, 3)
     """
 
     name: str
@@ -47,20 +53,29 @@ class AttentionView(NamedTuple):
 
 
 def write_attention_page(path, views, title):
-    """Writes attention as one HTML file to look at in a browser, which needs nothing beside it.
+    """Writes attention weights as a self-contained, interactive HTML file.
 
-    Lines join the tokens; one chooses the layer and the heads and points at a token to see its
-    weights. Where a view has queries and keys, a second picture shows how they make the weights.
-    All numbers are rounded to three decimals.
+    The page connects query and key tokens with lines and lets the reader select the layer and the
+    heads; pointing at a token shows its weights. If a view has queries and keys, the page can also
+    show how the weights of a single query are computed from them. All numbers are rounded to three
+    decimals.
 
     Args:
-        path: the file to write.
-        views: a list of `AttentionView`.
-        title: what stands above it.
+        path: path of the output file.
+        views: list of `AttentionView`.
+        title: title of the page.
 
     Raises:
-        OSError: if the file cannot be written; what was there before is then unharmed.
-        ValueError: if there is no view, or its arrays do not fit its tokens or are not finite.
+        OSError: if the file cannot be written; an existing file is left unchanged.
+        ValueError: if `views` is empty, or the arrays of a view do not match its tokens or are not
+            finite.
+
+    Example:
+        >>> view = kt.AttentionView("identity", ["a", "b"], ["a", "b"], np.eye(2)[None, None])
+        >>> kt.write_attention_page("attention.html", [view], "a b")
+        >>> with open("attention.html") as file:
+        ...     print(file.readline())
+        <!DOCTYPE html>
     """
     page = make_attention_page(views, title)
     with atomic_replace(path) as temporary:
@@ -68,74 +83,100 @@ def write_attention_page(path, views, title):
 
 
 def make_attention_page(views, title):
-    """The text of the page that `write_attention_page` writes."""
+    """Returns the HTML text that `write_attention_page` writes."""
     if not views:
-        raise ValueError(f"There is no attention to show. Received: views={views}")
+        raise ValueError(f"`views` must contain at least one view. Received: views={views}")
     data = {"title": str(title), "views": [_view_data(view) for view in views]}
-    # Everything beyond ASCII is escaped as well, the line ends U+2028 and U+2029 included.
+    # `json.dumps` escapes all non-ASCII characters, line separators such as U+2028 included.
     text = json.dumps(data, separators=(",", ":")).translate(_ESCAPES)
     page = resources.files("keras_transformer.pages").joinpath("attention_page.html")
-    before, after = page.read_text(encoding="utf-8").split(_DATA)
+    before, after = page.read_text(encoding="utf-8").split(_DATA_PLACEHOLDER)
     return before + text + after
 
 
 def hypothesis_views(hypothesis):
-    """What a translator attended to in its search.
+    """Returns views of the attention weights that were recorded during the search.
 
     Args:
-        hypothesis: a `Hypothesis` with its attention.
+        hypothesis: a `Hypothesis` with attention weights.
 
     Returns:
-        A list of `AttentionView`: encoder, decoder and cross, as far as the model has them.
+        A list of `AttentionView`, one for each kind of attention that the model has, in the order
+        encoder, decoder, cross.
 
     Raises:
-        ValueError: if the hypothesis has no attention.
+        ValueError: if the hypothesis has no attention weights.
+
+    Example:
+        >>> tokens = ["Guten", "Tag", "[END]"]
+        >>> attention = {"cross": np.full((1, 1, 3, 2), 0.5)}
+        >>> hypothesis = kt.Hypothesis("Guten Tag", -0.5, tokens, ["hello", "[END]"], attention)
+        >>> [view.name for view in kt.hypothesis_views(hypothesis)]
+        ['cross: attention of the target to the source']
     """
     if hypothesis.attention is None:
         _check_words(hypothesis)
         raise ValueError(
-            "There is no attention to show: translate with `return_attention=True`. "
+            "The hypothesis has no attention weights: translate with `return_attention=True`. "
             f"Received: {hypothesis.text!r}"
         )
     return _named_views(hypothesis, hypothesis.attention)
 
 
 def translation_views(translate, hypothesis):
-    """What a translator attends to when it reads a translation at once, queries and keys included.
+    """Computes views of a translation, including queries and keys, in one forward pass.
 
     Args:
-        translate: the `Translate` that has found it.
-        hypothesis: a `Hypothesis`; it needs no attention.
+        translate: the `Translate` that produced the hypothesis.
+        hypothesis: a `Hypothesis`; its attention weights are not needed.
 
     Returns:
-        See `hypothesis_views`; the views of a recurrent model have no queries and keys.
+        A list of `AttentionView`, see `hypothesis_views`. The views of a recurrent model have no
+        queries and keys.
 
     Raises:
         ValueError: if the sentence has no words.
+
+    Example:
+        translate = kt.Translate.from_run("runs/english-german")
+        hypothesis = translate.hypotheses("Good morning!", beam_size=4)[0][0]
+        views = kt.translation_views(translate, hypothesis)
+        kt.write_attention_page("attention.html", views, hypothesis.text)
     """
     _check_words(hypothesis)
-    source = _ids_of(translate.source_tokenizer, hypothesis.source_tokens)
-    target = [START_ID, *_ids_of(translate.target_tokenizer, hypothesis.tokens[:-1])]
+    source = _token_ids(translate.source_tokenizer, hypothesis.source_tokens)
+    target = [START_ID, *_token_ids(translate.target_tokenizer, hypothesis.tokens[:-1])]
     weights, queries, keys = _record(translate.model, [np.array([x]) for x in (source, target)])
-    names = [translate.model.group_attention(x) for x in (weights, queries, keys)]
-    arrays = ({kind: _stack(x[kind]) for kind in x} for x in names)
+    groups = [translate.model.group_attention(x) for x in (weights, queries, keys)]
+    arrays = ({kind: _stack_layers(x[kind]) for kind in x} for x in groups)
     return _named_views(hypothesis, *arrays)
 
 
 def text_views(model, tokenizer, text, second=None):
-    """What an encoder of texts attends to.
+    """Computes a view of the self-attention of a BERT for one or two texts.
 
     Args:
-        model: a `Bert`, or a model with such a body, such as `EncoderClassifier`.
-        tokenizer: its `WordPieceTokenizer`.
-        text: the text.
-        second: another text to read after it; None if there is none.
+        model: a `Bert`, or a model with a `Bert` as its body, such as `EncoderClassifier`.
+        tokenizer: the `WordPieceTokenizer` of the model.
+        text: the first text.
+        second: the second text. Defaults to `None`.
 
     Returns:
         A list of one `AttentionView`, with queries and keys.
 
     Raises:
-        ValueError: if the texts are longer than the model can read.
+        ValueError: if the texts are longer than the sequence length of the model.
+
+    Example:
+        >>> tokenizer = kt.WordPieceTokenizer.train(["a cat", "a dog"], min_count=1)
+        >>> settings = kt.BlockSettings(h=2, d_model=8, d_ff=8, n=1)
+        >>> model = kt.Bert(tokenizer.vocab_size, 8, settings)
+        >>> model.build((None, None))
+        >>> (view,) = kt.text_views(model, tokenizer, "a cat")
+        >>> view.key_tokens
+        ['[CLS]', 'a', 'cat', '[SEP]']
+        >>> view.weights.shape  # layers, heads, queries, keys
+        (1, 2, 4, 4)
     """
     body = getattr(model, "body", model)
     ids, segments = tokenizer.add_special_tokens(
@@ -143,36 +184,36 @@ def text_views(model, tokenizer, text, second=None):
     )
     if len(ids) > body.seq_length:
         raise ValueError(
-            f"The model reads {body.seq_length} tokens at most: shorten the text. "
+            f"The model takes at most {body.seq_length} tokens: shorten the text. "
             f"Received: {len(ids)} tokens"
         )
     inputs = [np.array([x], "int32") for x in (ids, segments)]
     recorded = _record(body, inputs[0] if body.num_segments is None else inputs)
-    weights, queries, keys = (_stack(x.values()) for x in recorded)
+    weights, queries, keys = (_stack_layers(x.values()) for x in recorded)
     tokens = tokenizer.tokens(ids)
-    return [AttentionView("encoder: the text reads itself", tokens, tokens, weights, queries, keys)]
+    return [AttentionView("encoder: self-attention", tokens, tokens, weights, queries, keys)]
 
 
 def _record(model, inputs):
-    """The weights, queries and keys of a forward pass: dictionaries from the attention layer."""
-    with record_attention() as weights, record_vectors() as vectors:
+    """Returns the weights, queries and keys of a forward pass, each as a dictionary by layer."""
+    with record_attention() as weights, record_queries_and_keys() as vectors:
         model(inputs)
     queries, keys = ({layer: pair[i] for layer, pair in vectors.items()} for i in (0, 1))
     return weights, queries, keys
 
 
-def _stack(layers):
-    """Of a batch of one: (1, N, …) for each layer -> (n, N, …)."""
+def _stack_layers(layers):
+    """Stacks the arrays of n layers for a batch of one: n times (1, N, …) -> (n, N, …)."""
     return np.stack([ops.convert_to_numpy(ops.cast(x[0], "float32")) for x in layers])
 
 
 def _named_views(hypothesis, weights, queries=None, keys=None):
-    source, target = _texts(hypothesis.source_tokens), _texts(hypothesis.tokens)
-    read = [SPECIAL_TOKENS[START_ID], *target[:-1]]
-    tokens = {"encoder": (source, source), "causal": (target, read), "cross": (target, source)}
+    source, target = map(_display_tokens, (hypothesis.source_tokens, hypothesis.tokens))
+    inputs = [SPECIAL_TOKENS[START_ID], *target[:-1]]
+    tokens = {"encoder": (source, source), "causal": (target, inputs), "cross": (target, source)}
     return [
         AttentionView(
-            _KINDS[kind],
+            _VIEW_NAMES[kind],
             *tokens[kind],
             weights[kind],
             (queries or {}).get(kind),
@@ -184,17 +225,17 @@ def _named_views(hypothesis, weights, queries=None, keys=None):
     ]
 
 
-def _texts(tokens):
+def _display_tokens(tokens):
     return [token.removeprefix("▁") for token in tokens]
 
 
-def _ids_of(tokenizer, tokens):
+def _token_ids(tokenizer, tokens):
     ids = {token: i for i, token in enumerate(tokenizer.tokens(range(tokenizer.vocab_size)))}
     return [ids[token] for token in tokens]
 
 
 def _check_words(hypothesis):
-    if len(hypothesis.source_tokens) == 1:  # the end
+    if len(hypothesis.source_tokens) == 1:  # only the end token
         raise ValueError(
             "There is no attention to show: the sentence has no words. "
             f"Received: {hypothesis.text!r}"
@@ -202,13 +243,13 @@ def _check_words(hypothesis):
 
 
 def _view_data(view):
-    """A view as the page reads it."""
+    """Returns a view as JSON data for attention_page.html."""
     shape = (len(view.query_tokens), len(view.key_tokens))
     return {
         "name": view.name,
         "queryTokens": list(view.query_tokens),
         "keyTokens": list(view.key_tokens),
-        "weights": _numbers(view, "weights", shape).tolist(),
+        "weights": _rounded(view, "weights", shape).tolist(),
         "causal": bool(view.causal),
         "vectors": _vectors_data(view),
     }
@@ -217,26 +258,26 @@ def _view_data(view):
 def _vectors_data(view):
     if (view.queries is None) != (view.keys is None):
         missing = "queries" if view.queries is None else "keys"
-        raise ValueError(f"A view has both queries and keys, or neither. Received: no {missing}")
+        raise ValueError(f"Give both queries and keys, or neither. Received: no {missing}")
     if view.queries is None:
         return None
     heads = np.shape(view.weights)[:2]
-    queries = _numbers(view, "queries", (len(view.query_tokens), None), heads)
-    keys = _numbers(view, "keys", (len(view.key_tokens), queries.shape[-1]), heads)
+    queries = _rounded(view, "queries", (len(view.query_tokens), None), heads)
+    keys = _rounded(view, "keys", (len(view.key_tokens), queries.shape[-1]), heads)
     return {"queries": queries.tolist(), "keys": keys.tolist()}
 
 
-def _numbers(view, name, shape, heads=(None, None)):
-    """One array of a view, checked and rounded; None stands for any size but 0."""
-    array, wanted = np.asarray(getattr(view, name), "float64"), (*heads, *shape)
-    fits = array.ndim == len(wanted) and all(
+def _rounded(view, name, shape, heads=(None, None)):
+    """Checks and rounds one array of a view; None in a shape stands for any size except 0."""
+    array, expected = np.asarray(getattr(view, name), "float64"), (*heads, *shape)
+    matches = array.ndim == len(expected) and all(
         size == other if other else size > 0
-        for size, other in zip(array.shape, wanted, strict=True)
+        for size, other in zip(array.shape, expected, strict=True)
     )
-    if not fits:
+    if not matches:
         raise ValueError(
             f"The {name} of {view.name!r} must have the shape (layers, heads, "
-            f"{', '.join('size' if x is None else str(x) for x in shape)}), for it has "
+            f"{', '.join('size' if x is None else str(x) for x in shape)}), because the view has "
             f"{len(view.query_tokens)} query tokens and {len(view.key_tokens)} key tokens. "
             f"Received: {array.shape}"
         )

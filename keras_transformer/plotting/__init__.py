@@ -1,4 +1,7 @@
-"""Pictures. Each function returns the Matplotlib axes it drew on, and writes a file if asked to."""
+"""Plots with Matplotlib.
+
+Each function returns the axes, and writes an image file if it is given a path.
+"""
 
 from keras_transformer.plotting.attention import (
     plot_alignments,

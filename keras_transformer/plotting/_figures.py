@@ -1,4 +1,4 @@
-"""What all pictures have in common: one quiet style, and how they are kept."""
+"""Style and output shared by all plots."""
 
 import io
 import math
@@ -7,39 +7,44 @@ from matplotlib.figure import Figure
 
 from keras_transformer._utils.files import atomic_replace
 
-# Okabe and Ito's colours, which the colour-blind can tell apart, the quiet ones first.
+# The palette of Okabe and Ito, distinguishable with color blindness; low-contrast colors come last.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", ":")
 
 
 def color(i):
-    """The colour of the line i of a picture."""
+    """Returns the color of line i."""
     return COLORS[i % len(COLORS)]
 
 
 class _Figure(Figure):
-    """Belongs to no window, so it works everywhere; notebooks show it."""
+    """A figure without a window, which works without a display and is shown by notebooks."""
 
     def _repr_png_(self):
-        picture = io.BytesIO()
-        self.savefig(picture, format="png", dpi=80)
-        return picture.getvalue()
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=80)
+        return buffer.getvalue()
 
 
 def make_figure(width, height):
-    """An empty figure of so many inches."""
+    """Returns an empty figure; the sizes are in inches."""
     return _Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure, path):
-    """Writes a figure, beside what is there before it replaces it. Nothing if `path` is None."""
+def save_figure(figure, path):
+    """Writes a figure to a file, replaced atomically. Does nothing if `path` is None."""
     if path is not None:
         with atomic_replace(path) as temporary:
             figure.savefig(temporary, dpi=150)
 
 
-def names(tokens, inches):
-    """Ticks with the names of tokens that have so many inches each: as many as can be read."""
-    places = range(0, len(tokens), math.ceil(0.1 / inches))
-    labels = [str(tokens[i]).removeprefix("▁") for i in places]
-    return {"ticks": places, "labels": labels, "fontsize": min(max(5, 40 * inches), 8)}
+def token_ticks(tokens, inches):
+    """Returns the arguments of `Axes.set_xticks` that label as many tokens as is legible.
+
+    Args:
+        tokens: names of the tokens.
+        inches: space per token.
+    """
+    positions = range(0, len(tokens), math.ceil(0.1 / inches))
+    labels = [str(tokens[i]).removeprefix("▁") for i in positions]
+    return {"ticks": positions, "labels": labels, "fontsize": min(max(5, 40 * inches), 8)}

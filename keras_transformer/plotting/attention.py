@@ -1,27 +1,33 @@
-"""Pictures of who attends to whom, and who may."""
+"""Plots of attention weights and attention masks."""
 
 import numpy as np
 from keras import ops
 
-from keras_transformer.plotting._figures import make_figure, names, save
+from keras_transformer.plotting._figures import make_figure, save_figure, token_ticks
 
-_MARGIN, _MOST_INCHES = 1.5, 60  # beside the pictures of attention, and in all
+_MARGIN, _MAX_INCHES = 1.5, 60  # of a figure with attention weights
 
 
 def plot_attention(hypothesis, path=None):
-    """Draws what each head of each layer looked at in the source for each word.
+    """Plots the cross-attention weights of each head of each decoder layer for a translation.
 
-    The picture has at most 9,000 pixels a side: of very long sentences not every word is named.
+    The image has at most 9,000 pixels a side, so not every token of a very long sentence is
+    labeled.
 
     Args:
-        hypothesis: a `Hypothesis` with its attention.
-        path: the picture to write, if any; its suffix says the format (.png, .svg, .pdf).
+        hypothesis: a `Hypothesis` with attention weights.
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
 
     Returns:
         The axes, an array (layers, heads).
 
     Raises:
-        ValueError: if the hypothesis has no attention.
+        ValueError: if the hypothesis has no attention weights.
+
+    Example:
+        hypotheses = translate.hypotheses("Good morning!", return_attention=True)[0]
+        kt.plot_attention(hypotheses[0], "attention.png")
     """
     _check_attention(hypothesis)
     tokens = (hypothesis.tokens, hypothesis.source_tokens)
@@ -30,65 +36,77 @@ def plot_attention(hypothesis, path=None):
     )
 
 
-def plot_attention_weights(weights, queries, keys, path=None, ylabel="looking", xlabel="looked at"):
-    """Draws the attention of each head of each layer.
+def plot_attention_weights(weights, queries, keys, path=None, ylabel="query", xlabel="key"):
+    """Plots the attention weights of each head of each layer as heat maps.
 
     Args:
-        weights: (layers, heads, T, S), each in [0, 1].
-        queries: names of the T tokens that attend, one below the other.
-        keys: names of the S tokens that are attended to, side by side.
-        path: the picture to write, if any; its suffix says the format (.png, .svg, .pdf).
-        ylabel, xlabel: what the queries and the keys are.
+        weights: attention weights in [0, 1], (layers, heads, T, S).
+        queries: names of the T query tokens, from top to bottom.
+        keys: names of the S key tokens, from left to right.
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
+        ylabel, xlabel: labels of the axes.
 
     Returns:
         The axes, an array (layers, heads).
 
     Raises:
-        ValueError: if there are not as many names as weights.
+        ValueError: if the shape of the weights does not match the names.
+
+    Example:
+        >>> weights = np.full((2, 4, 3, 3), 1 / 3, "float32")  # 2 layers, 4 heads
+        >>> tokens = ["a", "cat", "sat"]
+        >>> kt.plot_attention_weights(weights, tokens, tokens).shape
+        (2, 4)
     """
     weights = ops.convert_to_numpy(weights)
     if weights.ndim != 4 or weights.shape[2:] != (len(queries), len(keys)):
         raise ValueError(
-            "Give weights of (layers, heads, T, S) with T and S names. "
+            "Give weights of shape (layers, heads, T, S) with T and S names. "
             f"Received: {weights.shape}, {len(queries)} and {len(keys)} names"
         )
     layers, heads, length, source_length = weights.shape
-    width, column = _room(heads, source_length, 1.4)
-    height, row = _room(layers, length, 1.2)
+    width, column = _figure_size(heads, source_length, 1.4)
+    height, row = _figure_size(layers, length, 1.2)
     figure = make_figure(width, height)
     grid = figure.subplots(layers, heads, squeeze=False)
     title_size = min(max(8, 2 * source_length * column), 24)
     for (layer, head), axes in np.ndenumerate(grid):
-        picture = axes.imshow(weights[layer, head], "Blues", vmin=0, vmax=1, aspect="auto")
+        image = axes.imshow(weights[layer, head], "Blues", vmin=0, vmax=1, aspect="auto")
         axes.set_title(f"layer {layer + 1}, head {head + 1}", fontsize=title_size)
         axes.set(xticks=(), yticks=())
     for axes in grid[:, 0]:
-        axes.set_yticks(**names(queries, row))
+        axes.set_yticks(**token_ticks(queries, row))
     for axes in grid[-1]:
-        axes.set_xticks(**names(keys, column), rotation=90)
+        axes.set_xticks(**token_ticks(keys, column), rotation=90)
     figure.supxlabel(xlabel, fontsize=title_size)
     figure.supylabel(ylabel, fontsize=title_size)
     bar = {"fraction": 0.15 / width, "pad": 0.1 / width, "aspect": 30}
-    figure.colorbar(picture, ax=grid, label="attention", **bar)
-    save(figure, path)
+    figure.colorbar(image, ax=grid, label="attention", **bar)
+    save_figure(figure, path)
     return grid
 
 
 def plot_alignments(hypotheses, path=None):
-    """Draws which words each translation belongs to: the mean attention of layers and heads.
+    """Plots the cross-attention weights of translations, averaged over layers and heads.
 
     Args:
-        hypotheses: dictionary from a name to a `Hypothesis` with its attention.
-        path: the picture to write, if any; its suffix says the format (.png, .svg, .pdf).
+        hypotheses: dictionary from a title to a `Hypothesis` with attention weights.
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
 
     Returns:
-        The axes, an array with one of them for each hypothesis.
+        The axes, an array with one entry per hypothesis.
 
     Raises:
-        ValueError: if there is no hypothesis, or one has no attention.
+        ValueError: if there is no hypothesis, or one has no attention weights.
+
+    Example:
+        hypotheses = translate.hypotheses("Good morning!", return_attention=True)[0]
+        kt.plot_alignments({"Transformer": hypotheses[0]}, "alignments.png")
     """
     if not hypotheses:
-        raise ValueError(f"There is nothing to draw. Received: {hypotheses}")
+        raise ValueError(f"There is nothing to plot: give a hypothesis. Received: {hypotheses}")
     for hypothesis in hypotheses.values():
         _check_attention(hypothesis)
     shapes = [(len(x.tokens), len(x.source_tokens)) for x in hypotheses.values()]
@@ -98,34 +116,40 @@ def plot_alignments(hypotheses, path=None):
     grid = figure.subplots(1, len(shapes), squeeze=False)[0]
     for axes, (name, hypothesis) in zip(grid, hypotheses.items(), strict=True):
         weights = np.mean(hypothesis.attention["cross"], axis=(0, 1))
-        picture = axes.imshow(weights, "Blues", vmin=0, vmax=1, aspect="auto")
+        image = axes.imshow(weights, "Blues", vmin=0, vmax=1, aspect="auto")
         axes.set_title(name)
-        axes.set_yticks(**names(hypothesis.tokens, 0.26))
-        axes.set_xticks(**names(hypothesis.source_tokens, 0.26), rotation=90)
-    figure.colorbar(picture, ax=grid, label="attention", fraction=0.03)
-    save(figure, path)
+        axes.set_yticks(**token_ticks(hypothesis.tokens, 0.26))
+        axes.set_xticks(**token_ticks(hypothesis.source_tokens, 0.26), rotation=90)
+    figure.colorbar(image, ax=grid, label="attention", fraction=0.03)
+    save_figure(figure, path)
     return grid
 
 
 def plot_masks(masks, tokens=None, path=None):
-    """Draws who may attend to whom.
+    """Plots attention masks.
 
     Args:
-        masks: dictionary from a name to a boolean mask (T, S), True = may attend; sizes of 1 before
-            these are left out.
-        tokens: names of the positions; None: their numbers.
-        path: the picture to write, if any; its suffix says the format (.png, .svg, .pdf).
+        masks: dictionary from a title to a boolean mask, (T, S), True = may attend. Leading axes of
+            size 1 are allowed.
+        tokens: names of the positions, or None to number them.
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
 
     Returns:
-        The axes, an array with one of them for each mask.
+        The axes, an array with one entry per mask.
 
     Raises:
         ValueError: if there is no mask, or one is not a matrix.
+
+    Example:
+        >>> masks = {"causal": kt.causal_mask(3), "padding": kt.padding_mask(np.array([[5, 7, 0]]))}
+        >>> [axes.get_title() for axes in kt.plot_masks(masks)]
+        ['causal', 'padding']
     """
     arrays = {name: ops.convert_to_numpy(mask) for name, mask in masks.items()}
     arrays = {name: x.reshape(x.shape[-2:]) if x.ndim > 1 else x for name, x in arrays.items()}
     if not arrays or any(mask.ndim != 2 for mask in arrays.values()):
-        raise ValueError(f"Give at least one mask of (T, S). Received: {masks}")
+        raise ValueError(f"Give at least one mask of shape (T, S). Received: {masks}")
     longest = max(max(mask.shape) for mask in arrays.values())
     inches = min(max(2.2, 0.3 * longest), 12)
     figure = make_figure(0.8 + (inches + 0.4) * len(arrays), inches + 1.5)
@@ -134,28 +158,39 @@ def plot_masks(masks, tokens=None, path=None):
         axes.pcolormesh(mask[::-1], cmap="Blues", vmin=0, vmax=1.4, edgecolors="lightgrey")
         axes.set(title=name, xlabel="key", aspect="equal")
         for axis, size in ((axes.xaxis, mask.shape[1]), (axes.yaxis, mask.shape[0])):
-            ticks = names(tokens or range(size), inches / longest)
-            centres = [place + 0.5 for place in ticks["ticks"] if place < size]
+            ticks = token_ticks(tokens or range(size), inches / longest)
+            centers = [position + 0.5 for position in ticks["ticks"] if position < size]
             if axis is axes.yaxis:
-                centres = [size - centre for centre in centres]
-            labels = ticks["labels"][: len(centres)]
-            axis.set_ticks(centres, labels, fontsize=ticks["fontsize"])
+                centers = [size - center for center in centers]
+            labels = ticks["labels"][: len(centers)]
+            axis.set_ticks(centers, labels, fontsize=ticks["fontsize"])
         if tokens:
             axes.tick_params("x", rotation=90)
     grid[0].set_ylabel("query")
     figure.supxlabel("dark: may attend", fontsize=8)
-    save(figure, path)
+    save_figure(figure, path)
     return grid
 
 
 def _check_attention(hypothesis):
     if hypothesis.attention is None:
-        empty = len(hypothesis.source_tokens) == 1  # the end
-        todo = "the sentence has no words" if empty else "translate with `return_attention=True`"
-        raise ValueError(f"There is no attention to draw: {todo}. Received: {hypothesis.text!r}")
+        empty = len(hypothesis.source_tokens) == 1  # the end token
+        reason = "the sentence has no words" if empty else "translate with `return_attention=True`"
+        raise ValueError(
+            f"There are no attention weights to plot: {reason}. Received: {hypothesis.text!r}"
+        )
 
 
-def _room(pictures, tokens, least):
-    """Inches for so many pictures in a row, each at least so long, and for each of their tokens."""
-    inches = min(_MARGIN + pictures * max(least, 0.2 * tokens), _MOST_INCHES)
-    return inches, (inches - _MARGIN) / pictures / tokens
+def _figure_size(panels, tokens, min_inches):
+    """Computes one side of a figure.
+
+    Args:
+        panels: number of panels along the side.
+        tokens: number of tokens per panel.
+        min_inches: minimum size of a panel.
+
+    Returns:
+        The size of the figure and the space per token, in inches.
+    """
+    inches = min(_MARGIN + panels * max(min_inches, 0.2 * tokens), _MAX_INCHES)
+    return inches, (inches - _MARGIN) / panels / tokens

@@ -1,31 +1,36 @@
-"""Pictures of what a vision transformer has learned."""
+"""Plots of the weights of a vision transformer."""
 
 import math
 
 import numpy as np
 from keras import ops
 
-from keras_transformer.plotting._figures import make_figure, save
+from keras_transformer.plotting._figures import make_figure, save_figure
 
 
 def plot_patch_filters(model, path=None, count=64):
-    """Draws the filters that a vision transformer reads its patches with, the strongest first.
+    """Plots the filters of the patch embedding of a vision transformer, the largest norm first.
 
     Args:
         model: a built `VisionTransformer`.
-        path: the picture to write, if any; its suffix says the format (.png, .svg, .pdf).
-        count: number of filters at most.
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
+        count: maximum number of filters.
 
     Returns:
-        The axes, an array (rows, columns).
+        The axes, an array (rows, columns) of the plot.
 
     References:
         "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), section 4.5 and figure 7, left.
+
+    Example:
+        model = keras.models.load_model("runs/vit/vit.keras")
+        kt.plot_patch_filters(model, "filters.png")
     """
     kernel = ops.convert_to_numpy(model.embedding.projection.kernel)  # (P, P, C, D)
     filters = np.moveaxis(kernel, -1, 0)
     order = np.argsort(-np.linalg.norm(filters.reshape(len(filters), -1), axis=1))[:count]
-    # Of images that are neither grey nor colour the mean over the channels is drawn.
+    # Filters without exactly 3 channels are averaged over the channels and drawn in one color map.
     filters = filters if filters.shape[-1] == 3 else filters.mean(axis=-1, keepdims=True)
     largest = np.abs(filters).max() or 1.0
     columns = min(len(order), 8)
@@ -35,42 +40,50 @@ def plot_patch_filters(model, path=None, count=64):
     for axes in grid.flat:
         axes.set_axis_off()
     for axes, i in zip(grid.flat, order, strict=False):
-        picture = filters[i] / largest
-        if picture.shape[-1] == 3:
-            axes.imshow((picture + 1) / 2)
+        pixels = filters[i] / largest
+        if pixels.shape[-1] == 3:
+            axes.imshow((pixels + 1) / 2)
         else:
-            grey = axes.imshow(picture[..., 0], "RdBu", vmin=-1, vmax=1)
+            image = axes.imshow(pixels[..., 0], "RdBu", vmin=-1, vmax=1)
     if filters.shape[-1] == 1:
-        figure.colorbar(grey, ax=grid, label="weight, the largest = 1", fraction=0.03)
+        figure.colorbar(image, ax=grid, label="weight / largest weight", fraction=0.03)
     figure.suptitle(f"patch filters, {len(order)} of {len(filters)}", fontsize=9)
-    save(figure, path)
+    save_figure(figure, path)
     return grid
 
 
 def plot_position_similarity(model, path=None):
-    """Draws how similar the learned position of each patch is to those of all patches.
+    """Plots the cosine similarity of the learned position embeddings of all pairs of patches.
 
-    Each small picture belongs to the patch at its place; similar means: a small angle.
+    Each panel shows the similarity of the patch at the panel's position to all patches.
 
     Args:
         model: a built `VisionTransformer`.
-        path: the picture to write, if any; its suffix says the format (.png, .svg, .pdf).
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
 
     Returns:
-        The axes, an array with one of them for each patch.
+        The axes, an array (rows, columns) with one entry per patch.
 
     References:
         "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), section 4.5 and figure 7,
-        centre.
+        center.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
+        >>> model = kt.VisionTransformer(8, patch_size=4, num_classes=10, settings=settings)
+        >>> model.build((None, 8, 8, 3))
+        >>> kt.plot_position_similarity(model).shape
+        (2, 2)
     """
     rows, columns = model.embedding.grid
-    positions = ops.convert_to_numpy(model.embedding.positions)[1:]  # without the class token's
+    positions = ops.convert_to_numpy(model.embedding.positions)[1:]  # without the class token
     positions = positions / np.linalg.norm(positions, axis=1, keepdims=True)
     similarity = (positions @ positions.T).reshape(rows, columns, rows, columns)
     figure = make_figure(1.5 + columns, 0.8 + rows)
     grid = figure.subplots(rows, columns, squeeze=False)
     for (row, column), axes in np.ndenumerate(grid):
-        picture = axes.imshow(similarity[row, column], "viridis", vmin=-1, vmax=1)
+        image = axes.imshow(similarity[row, column], "viridis", vmin=-1, vmax=1)
         axes.set_xticks([], [])
         axes.set_yticks([], [])
         axes.plot(column, row, "w.", markersize=3)
@@ -78,8 +91,8 @@ def plot_position_similarity(model, path=None):
         axes.set_ylabel(i + 1, fontsize=8)
     for i, axes in enumerate(grid[-1]):
         axes.set_xlabel(i + 1, fontsize=8)
-    figure.supxlabel("column of the patch", fontsize=9)
-    figure.supylabel("row of the patch", fontsize=9)
-    figure.colorbar(picture, ax=grid, label="cosine similarity", fraction=0.03)
-    save(figure, path)
+    figure.supxlabel("patch column", fontsize=9)
+    figure.supylabel("patch row", fontsize=9)
+    figure.colorbar(image, ax=grid, label="cosine similarity", fraction=0.03)
+    save_figure(figure, path)
     return grid

@@ -1,1 +1,1 @@
-"""Published weights, read into layers by name."""
+"""Loads published weights into layers by name."""

@@ -1,78 +1,83 @@
-"""Published weights of BERT and DistilBERT, by their names."""
+"""Maps published BERT and DistilBERT weights to the layers of `Bert`."""
 
 from keras_transformer.pretrained.checkpoint import Checkpoint
-from keras_transformer.settings import NAMES, BlockSettings
+from keras_transformer.settings import SETTING_NAMES, BlockSettings
 
-# Heads of other tasks, which the body of a BERT does without.
+# Prefixes of the weights of task heads, which a `Bert` does not have.
 BERT_HEADS = ("cls.", "qa_outputs.", "classifier.", "pre_classifier.", "vocab_")
-_ACTIVATIONS = ("gelu", "relu")  # theirs that are called as Keras calls them
+_ACTIVATIONS = ("gelu", "relu")  # published names that are also Keras's
 
 
 def read_checkpoint(folder):
-    """The `Checkpoint` of a BERT or a DistilBERT."""
+    """Opens the `Checkpoint` of a BERT or DistilBERT in a folder."""
     return Checkpoint(folder, ("bert", "distilbert"))
 
 
 def bert_arguments(checkpoint):
-    """The arguments of the `Bert` that a checkpoint is of.
+    """Returns the constructor arguments of the `Bert` in a checkpoint.
 
     Raises:
-        ValueError: if it is of a kind that `Bert` is not.
+        ValueError: if config.json lacks a field or `Bert` does not support the architecture.
     """
     config, distilled = checkpoint.config, checkpoint.model_type == "distilbert"
-    names = _DISTILBERT_ARGUMENTS if distilled else _BERT_ARGUMENTS
-    missing = [name for name in names.values() if name not in config]
+    fields = _DISTILBERT_FIELDS if distilled else _BERT_FIELDS
+    missing = [field for field in fields.values() if field not in config]
     if missing:
         raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {config}")
-    arguments = {ours: config[theirs] for ours, theirs in names.items()}
-    _check_config(config, arguments)
-    prefix = _prefix(checkpoint)
+    arguments = {name: config[field] for name, field in fields.items()}
+    _check_supported(config, arguments)
+    prefix = _body_prefix(checkpoint)
     pooler = "tanh" if checkpoint.has(f"{prefix}pooler") else None
     pooler = "relu" if checkpoint.has("pre_classifier") else pooler
-    settings = BlockSettings(**{x: arguments.pop(x) for x in NAMES if x in arguments})
+    settings = BlockSettings(
+        **{name: arguments.pop(name) for name in SETTING_NAMES if name in arguments}
+    )
     return {"num_segments": None, **arguments, "settings": settings, "pooler": pooler}
 
 
 def load_bert(checkpoint, body):
-    """Copies a checkpoint's weights into a built `Bert`; `finish` is left to the caller."""
-    prefix = _prefix(checkpoint)
+    """Copies the weights of the encoder into a built `Bert`; does not call `check_complete`."""
+    prefix = _body_prefix(checkpoint)
     distilled = checkpoint.model_type == "distilbert"
-    embedding, names = body.embedding, _DISTILBERT_LAYER if distilled else _BERT_LAYER
-    checkpoint.load(embedding.words, f"{prefix}embeddings.word_embeddings")
-    checkpoint.load(embedding.positions, f"{prefix}embeddings.position_embeddings")
+    embedding, names = body.embedding, _DISTILBERT_SUBLAYERS if distilled else _BERT_SUBLAYERS
+    checkpoint.load_layer(embedding.words, f"{prefix}embeddings.word_embeddings")
+    checkpoint.load_layer(embedding.positions, f"{prefix}embeddings.position_embeddings")
     if body.num_segments is not None:
-        checkpoint.load(embedding.segments, f"{prefix}embeddings.token_type_embeddings")
-    checkpoint.load(embedding.norm, f"{prefix}embeddings.LayerNorm")
+        checkpoint.load_layer(embedding.segments, f"{prefix}embeddings.token_type_embeddings")
+    checkpoint.load_layer(embedding.norm, f"{prefix}embeddings.LayerNorm")
     stack = "transformer" if distilled else "encoder"
     for i, layer in enumerate(body.encoder.layers):
-        for part, name in zip(_parts(layer), names, strict=True):
-            checkpoint.load(part, f"{prefix}{stack}.layer.{i}.{name}")
+        for sublayer, name in zip(_sublayers(layer), names, strict=True):
+            checkpoint.load_layer(sublayer, f"{prefix}{stack}.layer.{i}.{name}")
     if body.pooler is not None:
-        checkpoint.load(body.pooling, "pre_classifier" if distilled else f"{prefix}pooler.dense")
+        pooling = "pre_classifier" if distilled else f"{prefix}pooler.dense"
+        checkpoint.load_layer(body.pooling, pooling)
 
 
-def _prefix(checkpoint):
-    """What stands before the names of the body where there is a head as well."""
+def _body_prefix(checkpoint):
+    """Returns the prefix of the encoder's weights, which they have only in a model with a head."""
     prefix = checkpoint.model_type
     return f"{prefix}." if checkpoint.has(prefix) else ""
 
 
-def _check_config(config, arguments):
+def _check_supported(config, arguments):
     if arguments["activation"] not in _ACTIVATIONS:
         raise ValueError(
             f"The activation must be one of {_ACTIVATIONS}. Received: {arguments['activation']!r}"
         )
     if config.get("pad_token_id", 0) != 0:
-        raise ValueError(f"Padding must be 0. Received: pad_token_id={config['pad_token_id']}")
+        raise ValueError(
+            f"The padding id must be 0. Received: pad_token_id={config['pad_token_id']}"
+        )
     if config.get("is_decoder") or config.get("position_embedding_type") not in (None, "absolute"):
         raise ValueError(
-            "Only encoders with absolute positions are known. Received: "
+            "Only encoders with absolute positions are supported. Received: "
             f"is_decoder={config.get('is_decoder')}, "
             f"position_embedding_type={config.get('position_embedding_type')!r}"
         )
 
 
-def _parts(layer):
+def _sublayers(layer):
     attention, feed_forward = layer.self_attention, layer.feed_forward
     return (
         attention.query_projection,
@@ -86,7 +91,8 @@ def _parts(layer):
     )
 
 
-_BERT_ARGUMENTS = {
+# Arguments of `Bert` and `BlockSettings` -> fields of config.json.
+_BERT_FIELDS = {
     "vocab_size": "vocab_size",
     "seq_length": "max_position_embeddings",
     "h": "num_attention_heads",
@@ -99,7 +105,7 @@ _BERT_ARGUMENTS = {
     "num_segments": "type_vocab_size",
     "epsilon": "layer_norm_eps",
 }
-_DISTILBERT_ARGUMENTS = {
+_DISTILBERT_FIELDS = {
     "vocab_size": "vocab_size",
     "seq_length": "max_position_embeddings",
     "h": "n_heads",
@@ -110,8 +116,8 @@ _DISTILBERT_ARGUMENTS = {
     "attention_rate": "attention_dropout",
     "activation": "activation",
 }
-# In the order of `_parts`.
-_BERT_LAYER = (
+# Names of the sub-layers of an encoder layer, in the order of `_sublayers`.
+_BERT_SUBLAYERS = (
     "attention.self.query",
     "attention.self.key",
     "attention.self.value",
@@ -121,7 +127,7 @@ _BERT_LAYER = (
     "output.dense",
     "output.LayerNorm",
 )
-_DISTILBERT_LAYER = (
+_DISTILBERT_SUBLAYERS = (
     "attention.q_lin",
     "attention.k_lin",
     "attention.v_lin",

@@ -1,29 +1,32 @@
-"""Published weights: a folder in the layout of Hugging Face, read into our layers by name."""
+"""Reads published weights from a folder in the Hugging Face layout."""
 
 import json
 from pathlib import Path
 
 import keras
 
-# Tables of numbers that are no weights, and copies of the words' vectors.
-_NO_WEIGHTS = ("embeddings.position_ids", "cls.predictions.decoder.")
-_OLD_NAMES = {".gamma": ".weight", ".beta": ".bias"}  # of norms
+# A constant table, and a copy of the token embeddings.
+_ALWAYS_IGNORED = ("embeddings.position_ids", "cls.predictions.decoder.")
+_OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of LayerNorm in old checkpoints
 
 
 class Checkpoint:
-    """The weights of a published model, each of which is used once.
+    """The weights of a published model, each of which is loaded exactly once.
+
+    Loading removes a weight from the checkpoint. Weights that are missing or have the wrong shape
+    are collected; `check_complete` reports them together with the unexpected ones.
 
     Args:
         folder: path of a folder with `config.json` and `model.safetensors`.
-        model_types: the architectures that are understood, as `config.json` calls them.
+        model_types: the supported values of `model_type` in `config.json`.
 
     Attributes:
-        config: what `config.json` says, a dictionary.
-        model_type: the architecture.
+        config: content of `config.json`, a dictionary.
+        model_type: `model_type` in `config.json`.
 
     Raises:
-        FileNotFoundError: if the folder or one of the files is not there.
-        ValueError: if a file is damaged, or the architecture another.
+        FileNotFoundError: if the folder or a file is missing.
+        ValueError: if a file is damaged or the architecture is not supported.
     """
 
     def __init__(self, folder, model_types):
@@ -36,16 +39,16 @@ class Checkpoint:
                 f"{' or '.join(model_types)}. Received: {self.model_type!r}"
             )
         self._weights = self._read_weights()
-        self._complaints = []
+        self._problems = []
 
-    def _file(self, name):
+    def _existing_file(self, name):
         path = self.folder / name
         pickled = self.folder / "pytorch_model.bin"
         if name == "model.safetensors" and not path.is_file() and pickled.is_file():
             kind = (self.config.get("architectures") or ["AutoModel"])[0]
             raise FileNotFoundError(
-                f"The weights are in {pickled.name} alone, and to read such a file can run any "
-                "code. Have `transformers` convert it: "
+                f"The weights are only in {pickled.name}, and loading a pickle file can run any "
+                "code. Convert it with `transformers`: "
                 f"{kind}.from_pretrained(folder).save_pretrained(folder) writes {name}. "
                 f"Received: {self.folder}"
             )
@@ -57,7 +60,7 @@ class Checkpoint:
         return path
 
     def _read_config(self):
-        path = self._file("config.json")
+        path = self._existing_file("config.json")
         try:
             config = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
@@ -69,26 +72,25 @@ class Checkpoint:
     def _read_weights(self):
         from safetensors import SafetensorError, safe_open
 
-        path = self._file("model.safetensors")
+        path = self._existing_file("model.safetensors")
         try:
             with safe_open(path, framework="numpy") as file:
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (SafetensorError, TypeError) as error:
             raise ValueError(
-                f"{path} is damaged or was cut short: fetch it again. The reader says: {error}. "
-                f"Received: {path}"
+                f"{path} is damaged or truncated: download it again ({error}). Received: {path}"
             ) from None
-        return {_new_name(name): array for name, array in weights.items()}
+        return {_current_name(name): array for name, array in weights.items()}
 
     def has(self, name):
-        """Whether there are weights under a name, or under names that begin with it and a dot."""
+        """Whether there is a weight called `name`, or one whose name begins with `name.`."""
         return any(key == name or key.startswith(f"{name}.") for key in self._weights)
 
     def shape(self, name):
-        """The shape of a weight.
+        """Returns the shape of a weight.
 
         Raises:
-            ValueError: if there is none of this name.
+            ValueError: if there is no weight of this name.
         """
         if name not in self._weights:
             raise ValueError(
@@ -97,62 +99,61 @@ class Checkpoint:
             )
         return self._weights[name].shape
 
-    def load(self, layer, name):
+    def load_layer(self, layer, name):
         """Copies the weights of a layer.
 
-        What does not fit is remembered until `finish`.
-
         Args:
-            layer: a built Dense, Embedding or LayerNormalization.
-            name: what its weights' names begin with.
+            layer: a built `Dense`, `Embedding` or `LayerNormalization`.
+            name: prefix of the names of its weights, without the dot.
         """
         suffixes = ("weight",) if isinstance(layer, keras.layers.Embedding) else ("weight", "bias")
         for variable, suffix in zip(layer.weights, suffixes, strict=True):
-            turned = isinstance(layer, keras.layers.Dense) and suffix == "weight"
-            self.load_variable(variable, f"{name}.{suffix}", turned)
+            transpose = isinstance(layer, keras.layers.Dense) and suffix == "weight"
+            self.load_variable(variable, f"{name}.{suffix}", transpose)
 
-    def load_variable(self, variable, name, turned=False):
-        """Copies one weight, likewise; `turned` if its axes are in the other order."""
+    def load_variable(self, variable, name, transpose=False):
+        """Copies one weight, transposed if `transpose`."""
         shape = tuple(variable.shape)
-        array = self.take(name, shape[::-1] if turned else shape)
+        array = self.pop(name, shape[::-1] if transpose else shape)
         if array is not None:
-            variable.assign(array.T if turned else array)
+            variable.assign(array.T if transpose else array)
 
-    def take(self, name, shape):
-        """One weight, float32, to be used now; None if there is none of this name and shape.
+    def pop(self, name, shape):
+        """Removes a weight from the checkpoint and returns it.
 
-        What does not fit is remembered until `finish`.
+        Returns:
+            A float32 NumPy array; None if the weight is missing or does not have this shape.
         """
         if name not in self._weights:
-            self._complaints.append(f"{name} is missing")
+            self._problems.append(f"{name} is missing")
             return None
         array = self._weights.pop(name)
         if array.shape != shape:
-            self._complaints.append(f"{name} has the shape {array.shape} instead of {shape}")
+            self._problems.append(f"{name} has the shape {array.shape} instead of {shape}")
             return None
         return array.astype("float32")
 
-    def finish(self, ignored=()):
-        """Complains about every weight that was missing, did not fit or is left over.
+    def check_complete(self, ignored=()):
+        """Checks that every weight was found with the right shape, and that none is unexpected.
 
         Args:
-            ignored: beginnings of the names that may be left over.
+            ignored: prefixes of the names of weights that need not be loaded.
 
         Raises:
-            ValueError: if there is one.
+            ValueError: if a weight is missing, has the wrong shape or is unexpected. It names all.
         """
-        left = [name for name in sorted(self._weights) if not name.startswith(tuple(ignored))]
-        left = [name for name in left if not any(part in name for part in _NO_WEIGHTS)]
-        complaints = [*self._complaints, *(f"{name} is left over" for name in left)]
-        if complaints:
+        unused = [name for name in sorted(self._weights) if not name.startswith(tuple(ignored))]
+        unused = [name for name in unused if not any(part in name for part in _ALWAYS_IGNORED)]
+        problems = [*self._problems, *(f"{name} is unexpected" for name in unused)]
+        if problems:
             raise ValueError(
-                f"The weights of {self.folder} do not fit: {'; '.join(complaints)}. "
-                f"Received: model.safetensors with {len(complaints)} such weights"
+                f"The weights in {self.folder} do not match the model: {'; '.join(problems)}. "
+                f"Received: model.safetensors with {len(problems)} mismatched weights"
             )
 
 
-def _new_name(name):
-    for old, new in _OLD_NAMES.items():
+def _current_name(name):
+    for old, new in _OLD_SUFFIXES.items():
         if name.endswith(old):
             return name.removesuffix(old) + new
     return name

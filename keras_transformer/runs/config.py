@@ -1,4 +1,4 @@
-"""The settings of a run."""
+"""Configuration of a training run."""
 
 import argparse
 import dataclasses
@@ -14,10 +14,10 @@ from keras_transformer._utils.checks import (
     check_sizes,
     given,
 )
-from keras_transformer.settings import NAMES, BlockSettings
+from keras_transformer.settings import SETTING_NAMES, BlockSettings
 
-# The attention of the encoder grows with the square of the length: without a limit, a text given as
-# one sentence could fill the memory.
+# Encoder attention takes memory quadratic in the length. Without a limit, a whole text passed as
+# one sentence could exhaust it.
 MAX_SOURCE_TOKENS = 1024
 
 
@@ -27,91 +27,124 @@ def _setting(default, help):
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """All settings of a training run; each says why it has its default.
+    """Configuration of a training run.
 
-    The flags of `scripts/train.py` are made of these fields, and `config.json` in the run's folder
-    holds their values.
+    Each field becomes a flag of `scripts/train.py`, whose help describes it and explains its
+    default. A run stores its values in `config.json`.
 
-    Runs from before there was a field are read with its default, so the default of a new field must
-    be what these runs did. A better value for new runs stands in `PRESETS`.
+    A field that is missing from an older `config.json` takes its default.
 
     Raises:
         ValueError: if a value is out of range.
+
+    Example:
+        >>> config = kt.RunConfig(d_model=128, h=2, epochs=3)
+        >>> config.d_model, config.epochs, config.batch_size
+        (128, 3, 64)
+        >>> kt.RunConfig.from_json(config.to_json()) == config
+        True
     """
 
+    # The default of a new field must reproduce the behavior of older runs, which lack the field.
+    # Better values for new runs belong in `PRESETS`.
     data: str | None = _setting(
-        None, "sentence pairs: .tsv, .txt or .pkl (none: the project's own corpus)"
+        None, "path of the sentence pairs: .tsv, .txt or .pkl (None: the bundled corpus)"
     )
-    validation: str | None = _setting(None, "pairs to watch (none: a tenth of the sentences)")
-    test: str | None = _setting(None, "pairs to judge by (none: a tenth of the sentences)")
+    validation: str | None = _setting(
+        None, "path of the validation file (None: a tenth of the sentences)"
+    )
+    test: str | None = _setting(None, "path of the test file (None: a tenth of the sentences)")
     stream: bool = _setting(
-        False, "leave the pairs in their file, if they are too many for the memory"
+        False, "read the pairs from disk while training, for files that do not fit into memory"
     )
-    n_sentences: int | None = _setting(None, "pairs to take, from the first (none: all there are)")
+    n_sentences: int | None = _setting(
+        None, "number of pairs to use from the start of the file (None: all)"
+    )
     min_count: int = _setting(
-        1, "words that occur less often are unknown (1: in a small corpus most words are rare)"
+        1, "rarer words become the unknown token (1: in a small corpus most words are rare)"
     )
-    tokenizer: str = _setting("words", "words, or bpe: pieces of words (words: easiest to look at)")
-    vocab_size: int = _setting(8000, "ids of the BPE vocabulary, or of each of the two (8000)")
+    tokenizer: str = _setting(
+        "words", "words, or bpe for subwords (words: attention plots are easiest to read)"
+    )
+    vocab_size: int = _setting(
+        8000, "size of the BPE vocabulary of each language, or of the shared one"
+    )
     share_vocabulary: bool = _setting(
-        False, "one BPE vocabulary for both languages, and in a transformer its vectors"
+        False, "use one BPE vocabulary and, in a Transformer, one embedding for both languages"
     )
     bpe_dropout: float = _setting(
-        0.0, "chance to leave out a merge in training (0: such a run is not repeatable to the bit)"
+        0.0, "probability of skipping a BPE merge in training (0: runs are exactly reproducible)"
     )
     max_length: int = _setting(
-        128, "words and signs; longer pairs are dropped (128: hardly any sentence is longer)"
+        128, "maximum number of tokens; longer pairs are dropped (128: longer pairs are rare)"
     )
-    seed: int = _setting(0, "of the split, the weights, the order and the dropout (any will do)")
+    seed: int = _setting(0, "random seed of the split, the weights, the batch order and dropout")
 
     model: str = _setting(
         "transformer",
-        "transformer (the best), or bahdanau or luong: recurrent, the state as large as d_model",
+        "transformer, or the recurrent bahdanau or luong with d_model units (transformer: best)",
     )
-    d_model: int = _setting(256, "size of the vectors (256: trains in minutes on a processor)")
-    h: int = _setting(4, "heads (4: 64 dimensions each, as in the paper)")
-    d_ff: int = _setting(512, "size inside the feed-forward networks (512: for small corpora)")
-    n: int = _setting(3, "layers of encoder and of decoder (3: for small corpora)")
-    rate: float = _setting(0.2, "dropout rate (.2: the corpora are small)")
-    attention_rate: float = _setting(0.0, "dropout rate of the attention weights (0: the paper)")
+    d_model: int = _setting(256, "model size (256: trains in minutes on a CPU)")
+    h: int = _setting(4, "number of attention heads (4: head size 64, as in the paper)")
+    d_ff: int = _setting(512, "hidden size of the feed-forward layers (512: for small corpora)")
+    n: int = _setting(3, "number of layers in the encoder and the decoder (3: for small corpora)")
+    rate: float = _setting(0.2, "dropout rate (0.2: for small corpora)")
+    attention_rate: float = _setting(
+        0.0, "dropout rate of the attention weights (0: as in the paper)"
+    )
     activation_rate: float = _setting(
-        0.0, "dropout rate inside the feed-forward networks (0: the paper)"
+        0.0, "dropout rate inside the feed-forward layers (0: as in the paper)"
     )
-    norm_first: bool = _setting(True, "pre-norm: trains with high learning rates from the start")
-    tie_output: bool = _setting(True, "target words also weigh the output: fewer weights to learn")
+    norm_first: bool = _setting(
+        True, "normalize before each sublayer (True: stable at high learning rates)"
+    )
+    tie_output: bool = _setting(
+        True, "share the target embedding with the output layer (True: fewer weights to learn)"
+    )
 
     epochs: int = _setting(
-        15, "passes over the training part (15: the validation loss is flat by then)"
+        15, "maximum number of epochs (15: the validation loss has leveled off by then)"
     )
-    batch_size: int = _setting(64, "pairs in a batch (64: enough updates in few epochs)")
+    batch_size: int = _setting(
+        64, "sentence pairs per batch (64: enough updates within a few epochs)"
+    )
     batch_tokens: int | None = _setting(
-        None, "tokens in a batch on each side, padding included, instead of batch_size"
+        None, "tokens per batch on each side, padding included (None: use batch_size)"
     )
-    accumulation: int = _setting(1, "batches for one update, where memory is short (1: it is not)")
+    accumulation: int = _setting(
+        1, "accumulate gradients over this many batches per update, to save memory (1: no need)"
+    )
     warmup_steps: int = _setting(
-        600, "updates until the highest learning rate (600: some five epochs)"
+        600, "updates until the peak learning rate (600: about five epochs)"
     )
     learning_rate_scale: float | None = _setting(
-        None, "factor on the paper's learning rate (none: .5, but 3 for the recurrent: scored best)"
+        None, "factor on the paper's learning rate (None: the best: 0.5, recurrent models 3)"
     )
-    label_smoothing: float = _setting(0.1, "share of probability given to all words (the paper)")
+    label_smoothing: float = _setting(
+        0.1, "probability spread over the whole vocabulary (0.1: as in the paper)"
+    )
     clip_norm: float | None = _setting(
-        None, "greatest norm of the gradients together (none: it trains well without)"
+        None, "maximum global norm of the gradients (None: trains well without clipping)"
     )
     ema: float = _setting(
-        0.0, "momentum of the weights' moving average, to be used instead of them (0: no average)"
+        0.0, "momentum of the EMA of the weights, which then replaces them (0: no EMA)"
     )
     monitor: str = _setting(
-        "loss", "what is best: loss, or bleu of the validation part (loss: takes no time)"
+        "loss", "what selects the best epoch: validation loss or bleu (loss: takes no extra time)"
     )
-    patience: int = _setting(5, "epochs without a better one before it stops (5: the loss wavers)")
+    patience: int = _setting(
+        5, "early stopping: epochs without improvement (5: the loss fluctuates)"
+    )
     keep_weights: int = _setting(
-        0, "of how many last epochs the weights are kept, to be averaged (0: only the best)"
+        0, "keep the weights of this many last epochs for checkpoint averaging (0: only the best)"
     )
     dtype: str = _setting(
-        "auto", "auto: mixed_bfloat16 where the processor or GPU computes in it, else float32"
+        "auto",
+        "float32, mixed_bfloat16, mixed_float16 or auto (auto: mixed_bfloat16 where it is fast)",
     )
-    tensorboard: bool = _setting(False, "also log the curves for TensorBoard (pip install it)")
+    tensorboard: bool = _setting(
+        False, "also write TensorBoard logs (needs the package tensorboard)"
+    )
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -127,92 +160,98 @@ class RunConfig:
             self.block_settings()
         if self.accumulation > 1 and self.dtype == "mixed_float16":
             raise ValueError(
-                "Keras does not count a batch whose float16 gradients overflow, so that batches "
-                "would be added up wrongly: set accumulation=1 or dtype=mixed_bfloat16. Received: "
-                f"accumulation={self.accumulation}, dtype=mixed_float16"
+                "Gradient accumulation is wrong with mixed_float16, because Keras does not count "
+                "batches whose gradients overflow: set accumulation=1 or dtype=mixed_bfloat16. "
+                f"Received: accumulation={self.accumulation}, dtype=mixed_float16"
             )
         self._check_data()
 
     def block_settings(self):
-        """The `BlockSettings` of a transformer.
+        """Returns the `BlockSettings` of a Transformer.
 
         Raises:
             ValueError: if `d_model` is not divisible by `h`.
         """
         values = dataclasses.asdict(self)
-        return BlockSettings(**{name: values[name] for name in NAMES if name in values})
+        return BlockSettings(**{name: values[name] for name in SETTING_NAMES if name in values})
 
     def _check_data(self):
         if self.max_length > MAX_SOURCE_TOKENS:
             raise ValueError(
-                f"`max_length` must be at most {MAX_SOURCE_TOKENS}: longer sentences are not "
-                f"translated. Received: {self.max_length}"
+                f"`max_length` must be at most {MAX_SOURCE_TOKENS}, the limit for translation. "
+                f"Received: {self.max_length}"
             )
         words = self.tokenizer == "words"
         if words and (self.share_vocabulary or self.bpe_dropout):
             raise ValueError(
-                "`share_vocabulary` and `bpe_dropout` are for tokenizer=bpe. Received: tokenizer="
+                "`share_vocabulary` and `bpe_dropout` require tokenizer=bpe. Received: tokenizer="
                 f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
             )
         if self.stream and (
             words or not (self.validation and self.test) or self.bpe_dropout or self.n_sentences
         ):
             raise ValueError(
-                "Streaming needs tokenizer=bpe, files for validation and test, no bpe_dropout and "
-                f"no n_sentences. Received: tokenizer={self.tokenizer}, validation="
+                "Streaming needs tokenizer=bpe, a validation file and a test file, and excludes "
+                f"bpe_dropout and n_sentences. Received: tokenizer={self.tokenizer}, validation="
                 f"{self.validation}, test={self.test}, bpe_dropout={self.bpe_dropout}, "
                 f"n_sentences={self.n_sentences}"
             )
 
     @classmethod
     def from_preset(cls, preset="small", **changes):
-        """The settings of a preset with some changes.
+        """Returns the configuration of a preset, with some fields replaced.
 
         Args:
-            preset: "tiny" (tries things out), "small" (the default) or "base" (the paper's).
-            **changes: fields to set otherwise.
+            preset: "tiny" (for quick experiments), "small" (the default) or "base" (the sizes of
+                the paper).
+            **changes: fields to replace.
 
         Raises:
             ValueError: if there is no such preset or a value is out of range.
+
+        Example:
+            >>> base = kt.RunConfig.from_preset("base", epochs=5)
+            >>> base.d_model, base.n, base.epochs
+            (512, 6, 5)
         """
         if preset not in PRESETS:
             raise ValueError(f"`preset` must be one of {list(PRESETS)}. Received: {preset!r}")
         return cls(**{**PRESETS[preset], **changes})
 
     def with_changes(self, **changes):
-        """The settings with which a run goes on.
+        """Returns the configuration for resuming a run, with some fields replaced.
 
         Args:
-            **changes: fields to set otherwise. How long it trains may change, and where the data
-                is; what the run is may not.
+            **changes: fields to replace. Only the length of the training (`epochs`, `patience`)
+                and the paths of the data may change.
 
         Raises:
-            ValueError: if another field than these would change.
+            ValueError: if any other field would change.
         """
-        free = {"epochs", "patience", "data", "validation", "test"}
-        other = {
+        mutable = {"epochs", "patience", "data", "validation", "test"}
+        refused = {
             name: value
             for name, value in changes.items()
-            if name not in free and value != getattr(self, name)
+            if name not in mutable and value != getattr(self, name)
         }
-        if other:
+        if refused:
             raise ValueError(
-                "A run goes on with the settings it was begun with: leave these out, or begin "
-                f"another run. Received: {other}"
+                "A run is resumed with the settings it was started with: leave these out, or start "
+                f"a new run. Received: {refused}"
             )
         return dataclasses.replace(self, **changes)
 
     def to_json(self):
-        """The settings as text, with the version that writes them."""
+        """Returns the configuration as JSON text, including the version of this package."""
         values = {"version": __version__, **dataclasses.asdict(self)}
         return json.dumps(values, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text):
-        """Reads what `to_json` wrote, in this version or an earlier one.
+        """Builds a configuration from the output of `to_json` of this or an earlier version.
 
         Raises:
-            ValueError: if it is not JSON, or has unknown fields or impossible values.
+            ValueError: if the text is not JSON, a field is unknown or a value is out of range.
         """
         values = json.loads(text)
         if not isinstance(values, dict):
@@ -222,7 +261,7 @@ class RunConfig:
         if unknown:
             raise ValueError(
                 f"Version {version} wrote settings that this version, {__version__}, does not "
-                f"know: install a version that does. Received: {unknown}"
+                f"support: install one that does. Received: {unknown}"
             )
         return cls(**values)
 
@@ -246,7 +285,7 @@ _POSITIVE = ("clip_norm", "learning_rate_scale")
 _RATES = ("rate", "attention_rate", "activation_rate", "label_smoothing", "bpe_dropout", "ema")
 
 DTYPES = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
-# The greatest learning rate of the paper times this trains each of them best.
+# Factors on the learning rate of the paper that scored best for each model.
 LEARNING_RATE_SCALES = {"transformer": 0.5, "bahdanau": 3.0, "luong": 3.0}
 MODELS = tuple(LEARNING_RATE_SCALES)
 _CHOICES = {
@@ -275,8 +314,8 @@ PRESETS = {
 def add_flags(parser):
     """Adds a flag for each field of `RunConfig` to an `argparse.ArgumentParser`.
 
-    What the user leaves out is missing from the parsed arguments: a preset or an earlier run says
-    it.
+    Flags that the user leaves out are missing from the parsed arguments, so that a preset or the
+    resumed run can provide their values.
     """
     for field in dataclasses.fields(RunConfig):
         help = f"{field.metadata['help']}; default: {field.default}".replace("%", "%%")

@@ -1,4 +1,4 @@
-"""A run is a folder: what training leaves behind and everything later needs."""
+"""The folder of a training run: everything that translating, scoring and resuming need."""
 
 import csv
 import hashlib
@@ -20,14 +20,25 @@ SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
 
 
 class RunFolder:
-    """Names, writes and reads the files of a run: JSON, text and HDF5, nothing that runs code.
+    """Reads and writes the files of a training run.
 
-    Reading raises a FileNotFoundError that names the file that is missing, or a ValueError that
-    names the one that is damaged or of another run. Writing raises an OSError if it fails, and
-    leaves what was there.
+    The files are JSON, text and HDF5, so loading a run never executes code from it. Each file is
+    replaced atomically: if writing fails, the previous one stays.
 
     Args:
-        path: the folder, `runs/<name>`.
+        path: path of the folder, such as `runs/<name>`.
+
+    Raises:
+        FileNotFoundError: if a file to read is missing.
+        ValueError: if a file to read is damaged or belongs to another run.
+        OSError: if a file cannot be written.
+
+    Example:
+        >>> run = kt.RunFolder("runs/en-de")
+        >>> run.exists
+        False
+        >>> run.weights_file("average").as_posix()
+        'runs/en-de/weights/average.weights.h5'
     """
 
     def __init__(self, path):
@@ -45,16 +56,18 @@ class RunFolder:
 
     @property
     def exists(self):
-        """Whether a run was begun here."""
+        """Whether the folder holds a run, finished or not."""
         return self._config.exists()
 
     def begin(self, config, dataset, batches):
-        """Writes what is known before training, or the new settings with which a run goes on.
+        """Writes the description of a run before training starts or resumes.
+
+        A new run is created; for a resumed one, only the configuration is replaced.
 
         Args:
             config: a `RunConfig`.
-            dataset: a `PreparedDataset`; one that `check_dataset` accepts, if the run goes on.
-            batches: those to train on.
+            dataset: a `PreparedDataset`; for a resumed run, one that `check_dataset` accepts.
+            batches: the training batches, whose statistics are stored if they are streamed.
         """
         if self.exists:
             self.write_config(config)
@@ -64,7 +77,7 @@ class RunFolder:
             self.write_block_stats(batches.block_stats)
 
     def create(self, config, dataset):
-        """Writes what is known before training: settings, vocabularies and test sentences."""
+        """Writes the configuration, the tokenizers, the test part and digests of the data."""
         dataset.source_tokenizer.save(self._source_tokenizer)
         dataset.target_tokenizer.save(self._target_tokenizer)
         with atomic_replace(self._test) as temporary:
@@ -72,75 +85,75 @@ class RunFolder:
         with atomic_replace(self._data) as temporary:
             temporary.write_text(json.dumps(_digests(dataset), indent=2) + "\n", encoding="utf-8")
         self._batches.unlink(missing_ok=True)
-        self.write_config(config)  # last: its presence says that a run was begun
+        self.write_config(config)  # last, because `exists` looks for this file
 
     def check_dataset(self, dataset):
-        """Raises a ValueError if the run was begun on something else than this."""
+        """Raises a ValueError if the run was started with a different dataset."""
         tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
-        same_words = all(
+        same_vocabulary = all(
             a.to_json() == b.to_json()
             for a, b in zip(self.read_tokenizers(), tokenizers, strict=True)
         )
-        test = self._existing(self._test).read_text(encoding="utf-8")
-        pairs = self._read_digests()
+        test = self._require(self._test).read_text(encoding="utf-8")
+        saved = self._read_digests()
         same = {
-            "vocabulary": same_words,
+            "vocabulary": same_vocabulary,
             "test part": test == _test_lines(dataset.test),
-            **{f"{part} part": pairs.get(part) == x for part, x in _digests(dataset).items()},
+            **{f"{part} part": saved.get(part) == x for part, x in _digests(dataset).items()},
         }
         if not all(same.values()):
             raise ValueError(
-                f"{self.path} was begun on other data: begin another run. Received: another "
-                f"{', '.join(what for what, is_same in same.items() if not is_same)}"
+                f"{self.path} was started with different data: start a new run. Received: a "
+                f"different {', '.join(name for name, is_same in same.items() if not is_same)}"
             )
 
     def write_block_stats(self, stats):
-        """Writes what was counted of the batches of a file, see `StreamedBuckets`."""
+        """Writes the statistics of streamed batches, see `StreamedBuckets.block_stats`."""
         with atomic_replace(self._batches) as temporary:
             temporary.write_text(json.dumps(stats) + "\n", encoding="utf-8")
 
     def read_block_stats(self):
-        """Reads what was counted; None if nothing was, or the file cannot be used."""
+        """Returns the statistics of streamed batches; None if they are missing or damaged."""
         try:
             stats = json.loads(self._batches.read_text(encoding="utf-8"))
-            return [[int(n), list(map(int, some)), float(share)] for n, some, share in stats]
+            return [[int(n), list(map(int, shapes)), float(share)] for n, shapes, share in stats]
         except (OSError, TypeError, ValueError):
             return None
 
     def write_config(self, config):
-        """Writes the settings."""
+        """Writes the configuration."""
         with atomic_replace(self._config) as temporary:
             temporary.write_text(config.to_json(), encoding="utf-8")
 
     def read_config(self):
-        """Reads the settings, a `RunConfig`."""
+        """Returns the configuration, a `RunConfig`."""
         try:
-            return RunConfig.from_json(self._existing(self._config).read_text(encoding="utf-8"))
+            return RunConfig.from_json(self._require(self._config).read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ValueError(f"{self._config} cannot be used: {error}") from None
+            raise ValueError(f"{self._config} cannot be loaded: {error}") from None
 
     def read_tokenizers(self):
-        """Reads the source tokenizer and the target tokenizer."""
+        """Returns the source tokenizer and the target tokenizer."""
         files = (self._source_tokenizer, self._target_tokenizer)
-        return tuple(Tokenizer.load(self._existing(file)) for file in files)
+        return tuple(Tokenizer.load(self._require(file)) for file in files)
 
     def read_test(self):
-        """Reads the test sentences, a list of (source, references)."""
-        lines = self._existing(self._test).read_text(encoding="utf-8").splitlines()
+        """Returns the test part, a list of (source, list of references)."""
+        lines = self._require(self._test).read_text(encoding="utf-8").splitlines()
         test = [(source, references) for source, *references in (x.split("\t") for x in lines)]
         if not test or not all(references for _, references in test):
             raise ValueError(
-                f"{self._test} must have lines of a source and its translations, with tabs "
-                f"between. Received: {len(test)} lines"
+                f"{self._test} must have lines of a source and its references, separated by tabs. "
+                f"Received: {len(test)} lines"
             )
         return test
 
     def read_history(self):
-        """Reads the history: a dictionary of numbers per epoch."""
-        with open(self._existing(self.history), encoding="utf-8", newline="") as file:
+        """Returns the training history, a list with a dictionary of numbers per epoch."""
+        with open(self._require(self.history), encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         try:
-            columns = _columns(rows)
+            columns = _history_columns(rows)
             history = [{name: float(row[name]) for name in columns} for row in rows]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
@@ -148,79 +161,79 @@ class RunFolder:
                 f"Received: {type(error).__name__} {error}"
             ) from None
         if not history:
-            raise ValueError(f"{self.history} has no epochs yet. Received: an empty history")
+            raise ValueError(f"{self.history} has no finished epochs. Received: an empty history")
         return history
 
     def write_history(self, history):
-        """Writes the history, a list with a dictionary of numbers per epoch."""
+        """Writes the training history, a list with a dictionary of numbers per epoch."""
         with atomic_replace(self.history) as temporary, open(temporary, "w", newline="") as file:
-            writer = csv.DictWriter(file, _columns(history))
+            writer = csv.DictWriter(file, _history_columns(history))
             writer.writeheader()
             writer.writerows(history)
 
     def write_weights(self, model, name="best"):
-        """Writes the model's weights under a name."""
+        """Writes the weights of a model to `weights_file(name)`."""
         with atomic_replace(self.weights_file(name)) as temporary:
             reserve(temporary, model.variables)
             model.save_weights(temporary)
 
     def write_epoch_weights(self, model, epoch, keep):
-        """Writes the weights of an epoch, and then removes those of all but the last `keep`."""
+        """Writes the weights of an epoch and removes those of all but the last `keep` epochs."""
         self.write_weights(model, f"epoch-{epoch:04d}")
         for file in self.epoch_weights()[:-keep]:
             file.unlink()
 
     def epoch_weights(self):
-        """The files of weights of single epochs, in their order."""
+        """Returns the paths of the weights of single epochs, sorted by epoch."""
         return sorted(self.weights.parent.glob("epoch-*.weights.h5"))
 
     def weights_file(self, name):
-        """The file of the weights of this name."""
+        """Returns the path of the weights of the given name."""
         return self.weights.with_name(f"{name}.weights.h5")
 
     def read_model(self, dtype="float32", weights="best"):
-        """Builds the model with its best weights, or others.
+        """Builds the model of the run and loads its weights.
 
         Args:
-            dtype: dtype policy to compute in; the weights are float32 in any case.
-            weights: name of the weights: "best", "average" or "epoch-0012".
+            dtype: dtype policy of the model. The weights are always stored in float32.
+            weights: name of the weights, such as "best", "average" or "epoch-0012".
 
         Returns:
             A built `TransformerModel` or `RecurrentTranslator`.
         """
         model = make_model(self.read_config(), *self.read_tokenizers(), dtype)
-        file = self._existing(self.weights_file(weights))
+        file = self._require(self.weights_file(weights))
         try:
             model.load_weights(file)
         except (ValueError, OSError, KeyError, RuntimeError) as error:
             raise ValueError(
-                f"{file} does not fit {self._config}: the files are of different runs, or "
-                f"damaged. Received: {error}"
+                f"{file} does not match {self._config}: it belongs to another run or is damaged. "
+                f"Received: {error}"
             ) from None
         return model
 
     def _read_digests(self):
         try:
-            return dict(json.loads(self._existing(self._data).read_text(encoding="utf-8")))
+            return dict(json.loads(self._require(self._data).read_text(encoding="utf-8")))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self._data} is damaged. Received: {error}") from None
 
-    def _existing(self, file):
+    def _require(self, file):
         if not file.exists():
             raise FileNotFoundError(
                 f"{self.path} is not a finished run: it has no {file.relative_to(self.path)}. "
-                f"Make one with scripts/train.py{' --resume' if self.exists else ''}."
+                f"Train it with scripts/train.py{' --resume' if self.exists else ''}."
             )
         return file
 
 
 def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
-    """Builds the model that a `RunConfig` describes.
+    """Builds the model described by a `RunConfig`.
 
     Args:
         config: a `RunConfig`.
-        source_tokenizer: gives the number of source words.
-        target_tokenizer: gives the number of target words.
+        source_tokenizer: tokenizer that determines the size of the source vocabulary.
+        target_tokenizer: tokenizer that determines the size of the target vocabulary.
         dtype: dtype policy.
 
     Returns:
@@ -234,8 +247,7 @@ def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
 
 
 def _make_recurrent(config, vocab_sizes, dtype):
-    # The recurrent state is as large as the words' vectors.
-    sizes = (*vocab_sizes, config.d_model, config.d_model)
+    sizes = (*vocab_sizes, config.d_model, config.d_model)  # the embeddings and the units
     return RecurrentTranslator(*sizes, config.rate, attention=config.model, dtype=dtype)
 
 
@@ -249,19 +261,20 @@ def _make_transformer(config, vocab_sizes, dtype):
     )
 
 
-def _columns(history):
+def _history_columns(history):
     scored = bool(history) and "validation_bleu" in history[0]
     return SCORED_COLUMNS if scored else HISTORY_COLUMNS
 
 
 def _digests(dataset):
-    """What tells other pairs, or another order of them, from these."""
+    """Returns digests that detect changed or reordered pairs."""
     return {"training": _digest(dataset.train), "validation": _digest(dataset.validation)}
 
 
 def _digest(pairs):
     if isinstance(pairs, PairFile):
-        return pairs.digest  # what is left out of it, the settings and the other parts say
+        # Of the whole file; the excluded pairs follow from the settings and the other parts.
+        return pairs.digest
     digest = hashlib.sha256()
     for pair in pairs:
         digest.update("\t".join(pair).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Averages of weights, which often translate better than any of them."""
+"""Weight averages, which often score better than the weights of any single step."""
 
 import contextlib
 
@@ -11,13 +11,13 @@ from keras_transformer._utils.files import atomic_replace
 
 @contextlib.contextmanager
 def averaged_weights(model, optimizer):
-    """Puts the moving averages of the optimizer into the model, inside the `with` block.
+    """Replaces the weights of the model by their EMA inside a `with` block.
 
     Args:
         model: a built model.
-        optimizer: its optimizer. If it keeps no averages (`use_ema`), nothing is changed.
+        optimizer: its optimizer. Without `use_ema`, the weights stay as they are.
     """
-    inner = getattr(optimizer, "inner_optimizer", optimizer)  # of one that scales the loss
+    inner = getattr(optimizer, "inner_optimizer", optimizer)  # of a LossScaleOptimizer
     if not inner.use_ema:
         yield
         return
@@ -32,18 +32,18 @@ def averaged_weights(model, optimizer):
 
 
 def average_weights(files, path):
-    """Writes the mean of several files of weights of one model.
+    """Averages several weight files of one model and writes the result (checkpoint averaging).
 
     Args:
         files: paths of `.weights.h5` files, at least one.
-        path: the file to write.
+        path: path of the file to write.
 
     Raises:
-        ValueError: if there is no file, or the files are of different models.
+        ValueError: if there is no file, or the files belong to different models.
         OSError: if a file cannot be read or written.
     """
     if not files:
-        raise ValueError("There are no weights to average. Received: no files")
+        raise ValueError("Give at least one weight file to average. Received: no files")
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(_open(file)) for file in files]
         temporary = stack.enter_context(atomic_replace(path))
@@ -51,7 +51,7 @@ def average_weights(files, path):
         with h5py.File(temporary, "r+") as result:
             for name in _datasets(result):
                 if any(name not in x or x[name].shape != result[name].shape for x in opened):
-                    raise ValueError(f"The files must be of one model. Received: {name} differs")
+                    raise ValueError(f"The files must be from one model. Received: {name} differs")
                 if np.issubdtype(result[name].dtype, np.floating):
                     result[name][...] = np.mean([x[name][()] for x in opened], axis=0)
 

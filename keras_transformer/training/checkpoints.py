@@ -1,4 +1,4 @@
-"""Everything needed to go on as if nothing had happened."""
+"""Checkpoints, from which training resumes exactly where it was."""
 
 import itertools
 import json
@@ -10,18 +10,18 @@ import h5py
 from keras import ops
 
 from keras_transformer._utils.files import atomic_replace, reserve
-from keras_transformer.settings import renamed
+from keras_transformer.settings import upgrade_config
 
 
 class Checkpoints:
-    """Numbered folders, each with all variables (HDF5) and the counters (JSON).
+    """Writes and restores checkpoints: numbered folders with variables (HDF5) and counters (JSON).
 
-    The variables are those of the model, the states of its random generators included, and of the
-    optimizer, in the order in which they were made: the same on every backend. A checkpoint appears
-    when it is whole, and only then are older ones removed.
+    The variables are those of the model, including the states of its random seed generators, and
+    of the optimizer. They are stored in the order of their creation, which is the same on every
+    backend. A checkpoint is written atomically, and older ones are removed only afterwards.
 
     Args:
-        folder: where they are.
+        folder: path of the folder that holds the checkpoints.
         model: a built model.
         optimizer: a built optimizer.
     """
@@ -29,18 +29,21 @@ class Checkpoints:
     def __init__(self, folder, model, optimizer):
         self.folder = Path(folder)
         self._variables = {"model": model.variables, "optimizer": optimizer.variables}
-        self._made_of = {"model": _description(model), "optimizer": _kinds(optimizer)}
+        self._identity = {
+            "model": _model_identity(model),
+            "optimizer": _optimizer_name(optimizer),
+        }
 
     def save(self, counters):
-        """Writes a checkpoint and then removes the older ones.
+        """Writes a checkpoint, then removes the older ones.
 
         Args:
-            counters: what the training loop counts, as JSON can hold it.
+            counters: JSON-serializable dictionary with the state of the training loop.
 
         Raises:
-            OSError: if it cannot be written; the last checkpoint is then still there.
+            OSError: if the checkpoint cannot be written; the previous one is then kept.
         """
-        older = self._found()
+        older = self._by_number()
         number = max(older) + 1 if older else 1
         with atomic_replace(self.folder / f"{number:06d}") as temporary:
             temporary.mkdir()
@@ -50,46 +53,47 @@ class Checkpoints:
             shutil.rmtree(checkpoint, ignore_errors=True)
 
     def restore(self):
-        """Sets all variables to those of the last checkpoint.
+        """Restores all variables from the last checkpoint.
 
         Returns:
             The counters, or None if there is no checkpoint.
 
         Raises:
-            ValueError: if the checkpoint is of another model or optimizer, or damaged.
+            ValueError: if the checkpoint belongs to another model or optimizer, or is damaged.
         """
-        found = self._found()
+        found = self._by_number()
         if not found:
             return None
         newest = found[max(found)]
         try:
             counters = json.loads((newest / "counters.json").read_text(encoding="utf-8"))
             if not isinstance(counters, dict):
-                raise ValueError(f"the counters must be named. Received: {counters!r}")
+                raise ValueError(f"the counters must be a dictionary. Received: {counters!r}")
             self._read_variables(newest / "variables.h5")
         except (OSError, KeyError, ValueError, RuntimeError) as error:
             raise ValueError(
-                f"The checkpoint {newest} does not fit this run, or is damaged: {error}"
+                f"The checkpoint {newest} does not match this run, or is damaged: {error}"
             ) from None
         return counters
 
-    def _found(self):
+    def _by_number(self):
+        """Returns the paths of the checkpoints in a dictionary by their numbers."""
         folders = self.folder.iterdir() if self.folder.exists() else ()
         return {int(path.name): path for path in folders if re.fullmatch(r"\d{6}", path.name)}
 
     def _write_variables(self, path):
         reserve(path, [x for variables in self._variables.values() for x in variables])
         with h5py.File(path, "w") as file:
-            file.attrs.update(self._made_of)
+            file.attrs.update(self._identity)
             for group, variables in self._variables.items():
                 for i, variable in enumerate(variables):
                     value = ops.convert_to_numpy(variable)
                     dataset = file.create_dataset(f"{group}/{i:04d}", data=value)
-                    dataset.attrs["path"] = variable.path  # for those who look inside
+                    dataset.attrs["path"] = variable.path  # not read, only for people
 
     def _read_variables(self, path):
         with h5py.File(path, "r") as file:
-            _check_made_of(self._made_of, dict(file.attrs))
+            _check_identity(self._identity, dict(file.attrs))
             saved = {
                 group: [file[group][name][()] for name in sorted(file[group])]
                 for group in self._variables
@@ -101,29 +105,30 @@ class Checkpoints:
                 variable.assign(value)
 
 
-def _description(model):
-    """What a model is, as JSON, without what changes no result but its precision."""
-    config = _essentials(model.get_config())
+def _model_identity(model):
+    """Returns the class and the configuration of a model as JSON, without the ignored keys."""
+    config = _without_ignored(model.get_config())
     return json.dumps([type(model).__name__, config], sort_keys=True, default=str)
 
 
-def _essentials(config):
+def _without_ignored(config):
     if isinstance(config, dict):
-        kept = renamed(config).items()
-        return {key: _essentials(value) for key, value in kept if key not in _INESSENTIAL}
-    return [_essentials(x) for x in config] if isinstance(config, (list, tuple)) else config
+        kept = upgrade_config(config).items()
+        return {key: _without_ignored(value) for key, value in kept if key not in _IGNORED_KEYS}
+    return [_without_ignored(x) for x in config] if isinstance(config, (list, tuple)) else config
 
 
-_INESSENTIAL = {"name", "dtype", "enc_seq_length", "dec_seq_length"}
+# They change no result, or only its precision.
+_IGNORED_KEYS = {"name", "dtype", "enc_seq_length", "dec_seq_length"}
 
 
-def _kinds(optimizer):
-    """The class of an optimizer, and of the one inside that it scales the loss for."""
+def _optimizer_name(optimizer):
+    """Returns the class name of an optimizer, and that of the inner one of a LossScaleOptimizer."""
     inner = getattr(optimizer, "inner_optimizer", None)
-    return type(optimizer).__name__ + (f" {_kinds(inner)}" if inner is not None else "")
+    return type(optimizer).__name__ + (f" {_optimizer_name(inner)}" if inner is not None else "")
 
 
-def _check_made_of(expected, found):
+def _check_identity(expected, found):
     for part, ours in expected.items():
         theirs = found.get(part)
         if not (_same_model(ours, theirs) if part == "model" else ours == theirs):
@@ -131,11 +136,11 @@ def _check_made_of(expected, found):
 
 
 def _same_model(ours, theirs):
-    """Whether two descriptions agree in all options that both versions have."""
+    """Returns whether two models agree in class and in all options that both versions have."""
     try:
-        (kind, config), (other_kind, other) = json.loads(ours), json.loads(theirs)
-        other = _essentials(other)
-        return kind == other_kind and all(config[x] == other[x] for x in config.keys() & other)
+        (name, config), (other_name, other) = json.loads(ours), json.loads(theirs)
+        other = _without_ignored(other)
+        return name == other_name and all(config[x] == other[x] for x in config.keys() & other)
     except (TypeError, ValueError, AttributeError):
         return False
 

@@ -6,17 +6,18 @@ from keras_transformer.backends import backend_module
 
 
 def as_dataset(batches):
-    """Returns batches in the form that `keras.Model.fit` trains on fastest.
+    """Converts batches to the form on which `keras.Model.fit` trains fastest.
 
-    On TensorFlow, `fit` on a `keras.utils.PyDataset` becomes up to twice as slow where oneDNN is
-    off: it uses `tf.data.Dataset.from_generator`, which changes how memory is allocated. What is
-    returned here does not. It shuffles by itself, anew in each epoch.
+    On TensorFlow with oneDNN off, `fit` on a `keras.utils.PyDataset` is up to twice as slow. It
+    uses `tf.data.Dataset.from_generator`, which changes the memory allocation of the process; the
+    dataset returned here does not. It calls `on_epoch_end` after each epoch, which reshuffles
+    batches made with a seed, so pass `shuffle=False` to `fit`.
 
     Args:
         batches: a `keras.utils.PyDataset`, such as `PreparedDataset.batches` returns.
 
     Returns:
-        A `tf.data.Dataset` on TensorFlow; on other backends the batches themselves.
+        A `tf.data.Dataset` on TensorFlow; on other backends `batches` itself.
 
     Example:
         batches = dataset.batches(dataset.train, batch_size=64, seed=0)

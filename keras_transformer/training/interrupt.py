@@ -1,4 +1,4 @@
-"""Stopping at a good moment."""
+"""Graceful handling of Ctrl-C."""
 
 import contextlib
 import signal
@@ -7,25 +7,28 @@ import threading
 
 @contextlib.contextmanager
 def interrupt_flag():
-    """Lets Ctrl-C ask for an end instead of ending at once; the second one ends at once.
+    """Turns the first Ctrl-C into a request to stop; a second one raises KeyboardInterrupt.
 
     Yields:
-        A `threading.Event`, set by Ctrl-C. Outside the main thread, which alone hears Ctrl-C, it
-        stays clear.
+        A `threading.Event` that Ctrl-C sets. Outside the main thread, which alone receives signals,
+        it is never set.
     """
-    asked = threading.Event()
+    stop_requested = threading.Event()
 
-    def ask(signal_number, frame):
-        if asked.is_set():
+    def handle_sigint(signal_number, frame):
+        if stop_requested.is_set():
             raise KeyboardInterrupt
-        asked.set()
-        print("\nStopping after this step; once more stops at once, without saving.", flush=True)
+        stop_requested.set()
+        print(
+            "\nStopping after this step. Press Ctrl-C again to quit at once without saving.",
+            flush=True,
+        )
 
     if threading.current_thread() is not threading.main_thread():
-        yield asked
+        yield stop_requested
         return
-    previous = signal.signal(signal.SIGINT, ask)
+    previous = signal.signal(signal.SIGINT, handle_sigint)
     try:
-        yield asked
+        yield stop_requested
     finally:
         signal.signal(signal.SIGINT, previous)

@@ -1,4 +1,4 @@
-"""A training run from the corpus to the score."""
+"""A training run, from the corpus to the test score."""
 
 import dataclasses
 import shlex
@@ -23,38 +23,43 @@ from keras_transformer.training.trainer import Trainer
 
 
 def train_run(config, folder):
-    """Trains what a `RunConfig` describes and leaves all of it in a folder.
+    """Trains a translator as configured and writes everything to a run folder.
 
-    A run that the folder holds goes on from its last checkpoint. At the end it prints the score on
-    the test part, some translations and what to do next.
+    If the folder holds a run already, training resumes from its last checkpoint. At the end the
+    function prints the scores on the test part, some translations and the next commands.
 
     Args:
         config: a `RunConfig`.
-        folder: path of the run's folder.
+        folder: path of the run folder.
 
     Returns:
-        The `Scores` on the test part, or None if Ctrl-C ended the training, or if this is one of
-        several processes and not the one that writes.
+        The `Scores` on the test part. None if Ctrl-C interrupted the training, or in a process of
+        distributed training other than the chief.
 
     Raises:
-        FileNotFoundError, OSError: if a file cannot be read or written.
-        ConnectionError: if this is one of several processes and another one is lost.
-        ValueError: if the data does not suit, or the folder holds a run of something else.
+        OSError: if a file is missing, or cannot be read or written.
+        ConnectionError: if another process of distributed training is lost.
+        ValueError: if the data is unsuitable, or the folder holds a run with other data or
+            settings.
         FloatingPointError: if the loss is no longer finite.
+
+    Example:
+        kt.train_run(kt.RunConfig(epochs=3), "runs/en-de")
+        translate = kt.Translate.from_run("runs/en-de")
     """
     run = RunFolder(folder)
-    begun = run.exists
-    if begun:
+    resuming = run.exists
+    if resuming:
         config = run.read_config().with_changes(**dataclasses.asdict(config))
-    dataset = prepare_dataset(config, run.read_tokenizers() if begun else None)
-    if begun:
+    dataset = prepare_dataset(config, run.read_tokenizers() if resuming else None)
+    if resuming:
         run.check_dataset(dataset)
-    # Several processes have all read the folder when they join, and only then one of them writes,
-    # its trainer.
+    # All processes read the folder before they join here. Only afterwards does the trainer of the
+    # chief write to it.
     with backend_module().distribution() as scope:
         with scope():
             trainer = _make_trainer(config, run, dataset)
-        batches = make_batches(config, dataset, run.read_block_stats() if begun else None)
+        batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
         history, interrupted = trainer.train(*batches, config.epochs)
     if not trainer.chief:
         return None
@@ -62,18 +67,21 @@ def train_run(config, folder):
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
         folder = shlex.quote(str(run.path))
-        print(f"Saved in {run.path}. Go on: python scripts/train.py --run {folder} --resume")
+        print(
+            f"Saved a checkpoint in {run.path}. Resume training with:\n"
+            f"  python scripts/train.py --run {folder} --resume"
+        )
         return None
     return _report(run)
 
 
 def prepare_dataset(config, tokenizers=None):
-    """Reads and prepares the sentence pairs of a run, and prints what they are.
+    """Reads and prepares the sentence pairs of a run, and prints a summary.
 
     Args:
         config: a `RunConfig`.
-        tokenizers: those of source and target, if the run has some: then a streamed file is not
-            read for them again.
+        tokenizers: source and target tokenizer of a resumed run, so that they are not trained on
+            a streamed file again; None for a new run.
 
     Returns:
         A `PreparedDataset`.
@@ -88,25 +96,25 @@ def prepare_dataset(config, tokenizers=None):
         share_vocabulary=config.share_vocabulary,
     )
     path = Path(config.data or corpus_path())
-    held_out = [held and read_pairs(held) for held in (config.validation, config.test)]
+    held_out = [file and read_pairs(file) for file in (config.validation, config.test)]
     if config.stream:
         dataset = prepare.stream(path, *held_out, tokenizers)
     else:
         dataset = prepare(read_pairs(path), *held_out)
-    print(f"Corpus {path.name}\n{dataset}")
+    print(f"Corpus: {path.name}\n{dataset}")
     return dataset
 
 
 def make_batches(config, dataset, block_stats=None):
-    """Makes the batches of a run and prints how many there are.
+    """Makes the batches of a run and prints a summary.
 
     Args:
         config: a `RunConfig`.
         dataset: a `PreparedDataset`.
-        block_stats: those of an earlier run on the same file, see `StreamedBuckets`, or None.
+        block_stats: `StreamedBuckets.block_stats` of an earlier run on the same file, or None.
 
     Returns:
-        Batches of the training part, and of the validation part.
+        The batches of the training part and of the validation part.
     """
     size = config.batch_size if config.batch_tokens is None else None
     batches = dataset.batches(
@@ -122,7 +130,7 @@ def make_batches(config, dataset, block_stats=None):
     validation = dataset.batches(dataset.validation, size, batch_tokens=config.batch_tokens)
     unit = f"{config.batch_tokens:,} tokens" if size is None else f"{size} pairs"
     print(
-        f"{len(batches):,} batches of {unit} and up to {max(batches.shapes)} tokens a sentence, "
+        f"{len(batches):,} batches of {unit}, up to {max(batches.shapes)} tokens per sentence, "
         f"{batches.padding_share:.0%} padding"
     )
     return batches, validation
@@ -130,11 +138,12 @@ def make_batches(config, dataset, block_stats=None):
 
 def _make_trainer(config, run, dataset):
     backend = backend_module()
-    alone, chief = backend.processes()
-    if config.bpe_dropout and not alone:
+    single_process, chief = backend.processes()
+    if config.bpe_dropout and not single_process:
         raise ValueError(
-            "Each of several processes would leave out other merges: train without bpe_dropout, or "
-            f"in one process. Received: bpe_dropout={config.bpe_dropout}"
+            "bpe_dropout does not work with several processes, because each would skip different "
+            "merges: train without bpe_dropout, or in one process. Received: "
+            f"bpe_dropout={config.bpe_dropout}"
         )
     backend.make_deterministic()
     keras.utils.set_random_seed(config.seed)
@@ -144,8 +153,8 @@ def _make_trainer(config, run, dataset):
         dtype = "mixed_bfloat16" if device.bfloat16 else "float32"
     model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
     print(
-        f"Model with {model.count_params():,} parameters, {dtype}, "
-        f"by {keras.config.backend()} on {device.name}\nRun in {run.path}"
+        f"Model: {model.count_params():,} parameters, {dtype}\n"
+        f"Backend: {keras.config.backend()} on {device.name}\nRun folder: {run.path}"
     )
     return Trainer(
         model,
@@ -163,7 +172,7 @@ def _make_trainer(config, run, dataset):
 
 
 def make_optimizer(config, dtype):
-    """The optimizer that a `RunConfig` describes, for a model of this dtype policy."""
+    """Builds the optimizer described by a `RunConfig` for a model with the given dtype policy."""
     scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model]
     schedule = WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
     optimizer = Adam(
@@ -173,16 +182,16 @@ def make_optimizer(config, dtype):
         epsilon=1e-9,
         global_clipnorm=config.clip_norm,
         use_ema=config.ema > 0,
-        # Keras averages after each batch, also where only the last of several moves the weights.
+        # Keras updates the EMA after each batch, even if gradients are only accumulated.
         ema_momentum=config.ema ** (1 / config.accumulation),
         gradient_accumulation_steps=config.accumulation if config.accumulation > 1 else None,
     )
-    # Small gradients are zero in float16 unless the loss is made large.
+    # Small gradients underflow in float16 unless the loss is scaled.
     return keras.optimizers.LossScaleOptimizer(optimizer) if dtype == "mixed_float16" else optimizer
 
 
 def _make_bleu(config, model, dataset):
-    """What scores greedy translations of the validation part, if that is wanted."""
+    """Returns a function that scores greedy translations of the validation part, or None."""
     if config.monitor != "bleu":
         return None
     translate = Translate(model, dataset.source_tokenizer, dataset.target_tokenizer)
@@ -193,15 +202,15 @@ def _make_bleu(config, model, dataset):
 
 
 def _report(run):
-    """Scores what the folder holds and prints it as a user would see it."""
+    """Scores a finished run, prints the result with examples, and returns the `Scores`."""
     scores, translations = evaluate_run(run.path)
-    print(f"\nTest part, {len(translations):,} sentences\n{scores}\n")
+    print(f"\nTest part: {len(translations):,} sentences\n{scores}\n")
     test = run.read_test()
     for (source, references), translation in zip(test[:10], translations[:10], strict=True):
         print(f"  {source}\n    → {translation}\n    = {' / '.join(references)}")
     folder = shlex.quote(str(run.path))
     print(
-        f"\nThe curves are in {run.curves}. Next:\n"
+        f"\nThe curves are in {run.curves}. Next steps:\n"
         f"  python scripts/translate.py {folder} -- {shlex.quote(test[0][0])}\n"
         f"  python scripts/demo.py {folder}\n"
         f"  python scripts/evaluate.py {folder}\n"
@@ -211,16 +220,20 @@ def _report(run):
 
 
 def evaluate_run(folder, weights="best", tokenize="13a", **options):
-    """Translates the test part of a run and compares with the references.
+    """Translates the test part of a run and scores the translations.
 
     Args:
-        folder: path of the run's folder.
+        folder: path of the run folder.
         weights: name of the weights, see `RunFolder.read_model`.
-        tokenize: how BLEU takes sentences apart, see `score`.
-        **options: see `SearchOptions`; by default the search is greedy.
+        tokenize: tokenizer of BLEU, "13a" or "none", see `score`.
+        **options: fields of `SearchOptions`; by default the search is greedy.
 
     Returns:
         The `Scores`, and the list of translations.
+
+    Example:
+        scores, translations = kt.evaluate_run("runs/en-de", beam_size=4)
+        print(scores.bleu)
     """
     check_choice(TOKENIZERS, tokenize=tokenize)
     sources, references = zip(*RunFolder(folder).read_test(), strict=True)

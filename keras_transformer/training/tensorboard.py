@@ -1,11 +1,11 @@
-"""Curves for TensorBoard."""
+"""Logging for TensorBoard."""
 
 
 def tensorboard_writer(folder):
-    """What writes scalars into a folder that TensorBoard shows.
+    """Returns a writer of TensorBoard logs.
 
     Args:
-        folder: path of the folder.
+        folder: path of the log folder.
 
     Returns:
         A writer with the methods `add_scalar(name, value, step)` and `flush()`.
@@ -17,7 +17,7 @@ def tensorboard_writer(folder):
         from tensorboard.summary import Writer
     except ImportError as error:
         raise ValueError(
-            "The curves for TensorBoard need its package: pip install tensorboard. "
+            "TensorBoard logs need the package tensorboard: pip install tensorboard. "
             f"Received: {error}"
         ) from None
     return Writer(str(folder))

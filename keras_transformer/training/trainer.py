@@ -1,4 +1,4 @@
-"""The training loop: epochs, validation, history, saving. It knows no backend."""
+"""The training loop: epochs, validation, early stopping and saving, for any backend."""
 
 import contextlib
 import dataclasses
@@ -18,24 +18,25 @@ from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
 
-# Results are fetched this many at a time: a GPU is not kept waiting for each of them.
-_FETCHED_AT_ONCE = 10
-# In epochs that take hours, what is lost with the power is a quarter of an hour.
-SAVED_EVERY = 900.0  # seconds
+# Batches between fetches of the results. Fetching after each batch would stall a GPU.
+_FETCH_INTERVAL = 10
+# Seconds between checkpoints within an epoch: the most that a crash can lose of a long epoch.
+_SAVE_INTERVAL = 900.0
 
 
 @dataclasses.dataclass
 class _State:
-    """All that the loop counts; with the variables of model and optimizer, all there is to save."""
+    """State of the loop that a checkpoint stores besides the variables of model and optimizer."""
 
-    epoch: int = 0  # finished ones
-    batch: int = 0  # finished ones of the epoch under way
-    totals: list = dataclasses.field(default_factory=lambda: [0.0, 0.0, 0.0])  # over these
-    seconds: float = 0.0  # spent on these
+    epoch: int = 0  # number of finished epochs
+    batch: int = 0  # number of finished batches of the current epoch
+    # Sums over these batches: the losses, the correct tokens and the tokens.
+    totals: list = dataclasses.field(default_factory=lambda: [0.0, 0.0, 0.0])
+    seconds: float = 0.0  # spent on these batches
     history: list = dataclasses.field(default_factory=list)  # a dictionary per finished epoch
 
     def add(self, results, seconds):
-        """Adds the totals of some batches, and the seconds that they took."""
+        """Adds the totals of some batches and the seconds they took."""
         for totals in results:
             self.totals = _add(self.totals, totals)
         self.batch += len(results)
@@ -43,37 +44,45 @@ class _State:
 
 
 class Trainer:
-    """Trains a translator until it gets no better, and keeps what a run's folder keeps.
+    """Trains a translator with early stopping and writes its run folder.
 
-    After each epoch it writes a checkpoint and `history.csv`, and the weights if they are the best
-    so far; in long epochs it writes a checkpoint every `SAVED_EVERY` seconds. It goes on from the
-    checkpoint that it finds: stopped by Ctrl-C, which saves, or in any other way, and given the
-    same batches, it ends with the same weights as if it had never been stopped (on a processor bit
-    for bit).
+    After each epoch the trainer writes a checkpoint, `history.csv` and, if the epoch is the best so
+    far, the weights. Within long epochs it writes a checkpoint every 15 minutes. `train` resumes
+    from the last checkpoint in the folder: given the same batches, an interrupted or killed
+    training ends with the same weights as an uninterrupted one (on a CPU, bit for bit).
+
+    If the optimizer keeps an EMA of the weights (`use_ema`), the EMA is validated, saved and left
+    in the model.
+
+    In distributed training every process reads the folder and only the chief writes to it.
 
     Args:
-        model: a built `TransformerModel`.
+        model: a built `TransformerModel` or `RecurrentTranslator`.
         optimizer: a `keras.optimizers.Optimizer`.
-        folder: the run's folder, as a path.
-        label_smoothing: of the loss that is minimised; the losses shown are without it.
-        patience: number of epochs after which it stops if nothing got better.
-        keep_weights: of how many epochs, the last ones, the weights are kept, to be averaged.
-        monitor: what says which weights are the best: "loss", the validation loss, or "bleu".
-        bleu: function without arguments that scores the model's translations of the validation
-            part after each epoch; None: they are not scored.
-        writer: None, or what logs the numbers of each epoch: it has the method `add_scalar(name,
-            value, epoch)`, as the writers of TensorBoard have.
-        config, dataset: a `RunConfig` and a `PreparedDataset`, which describe the run: before it
-            trains it writes them as well, so that `Translate.from_run` can use the folder. None:
-            the folder has no description.
-
-    If the optimizer keeps moving averages of the weights (`use_ema`), it is these that are
-    validated, saved and in the model in the end.
-
-    Of several processes that train together, each reads the folder and only the chief writes it.
+        folder: path of the run folder.
+        label_smoothing: label smoothing of the minimized loss; the reported losses are without it.
+        patience: number of epochs without improvement after which training stops.
+        keep_weights: number of last epochs whose weights are kept for checkpoint averaging.
+        monitor: what selects the best epoch: "loss", the validation loss, or "bleu".
+        bleu: function without arguments that returns the BLEU of the model on the validation
+            part, called after each epoch; None for no BLEU.
+        writer: logger with the methods `add_scalar(name, value, epoch)` and `flush()`, such as a
+            TensorBoard writer, which receives the numbers of each epoch; None for no logging.
+        config, dataset: a `RunConfig` and a `PreparedDataset` that describe the run. They are
+            written to the folder before training, so that `Translate.from_run` can load it. None:
+            the folder gets no description.
 
     Attributes:
-        chief: whether this process is the one that writes files.
+        chief: whether this process writes the files.
+
+    Raises:
+        ValueError: if the model is not built or an argument is out of range.
+
+    Example:
+        trainer = kt.Trainer(model, kt.Adam(1e-3), "runs/en-de", patience=3)
+        train = dataset.batches(dataset.train, batch_size=64, seed=0)
+        validation = dataset.batches(dataset.validation, batch_size=64)
+        history, interrupted = trainer.train(train, validation, epochs=10)
     """
 
     def __init__(
@@ -116,34 +125,36 @@ class Trainer:
         self._verbose = 1 if sys.stdout.isatty() else 2
 
     def train(self, batches, validation, epochs):
-        """Trains; ends with the best weights in the model (of the chief) unless interrupted.
+        """Trains the model, then loads the best weights into it, unless interrupted by Ctrl-C.
+
+        In distributed training only the chief loads the best weights.
 
         Args:
-            batches: a `LengthBuckets` to learn from.
-            validation: a `LengthBuckets` to watch.
-            epochs: number of epochs, those of the checkpoint included.
+            batches: a `LengthBuckets` with the training part.
+            validation: a `LengthBuckets` with the validation part.
+            epochs: maximum number of epochs, including those of the checkpoint.
 
         Returns:
-            The history, a list with a dictionary per epoch, and whether Ctrl-C has ended it, in
-            whatever process.
+            The history, a list with a dictionary per epoch, and whether Ctrl-C interrupted the
+            training in any process.
 
         Raises:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
-            ValueError: if the checkpoint in the folder is of another run.
-            OSError: if something cannot be saved; what was saved before is kept.
+            ValueError: if the checkpoint in the folder belongs to another run.
+            OSError: if a file cannot be written; the previous one is kept.
         """
         state = self._restore()
         if self.chief and self.config is not None:
             self.run.begin(self.config, self.dataset, batches)
         with interrupt_flag() as interrupt:
-            while state.epoch < epochs and not self._has_waited_enough(state):
+            while state.epoch < epochs and not self._out_of_patience(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}")
                 stopped = self._train_epoch(state, batches, interrupt)
                 if not stopped:
                     self._finish_epoch(state, validation)
-                if stopped or self._shall_stop(interrupt):
+                if stopped or self._should_stop(interrupt):
                     return state.history, True
-        if state.history and self.chief:  # who may be writing them just now
+        if state.history and self.chief:  # others might read while the chief writes
             self.model.load_weights(self.run.weights)
         return state.history, False
 
@@ -153,12 +164,12 @@ class Trainer:
             state = _State(**(counters or {}))
         except TypeError as error:
             raise ValueError(
-                f"The counters of {self.run.checkpoints} are of another version: {error}"
+                f"The counters in {self.run.checkpoints} are from another version: {error}"
             ) from None
         if state.history and ("validation_bleu" in state.history[0]) != (self.bleu is not None):
             raise ValueError(
-                "A run is scored in all of its epochs or in none: go on with it as it was begun, "
-                f"or begin another one. Received: bleu={self.bleu}, of {self.run.path}"
+                "Either all epochs of a run have a BLEU or none: resume it with the original "
+                f"`bleu`, or start a new run. Received: bleu={self.bleu} for {self.run.path}"
             )
         if state.history and self.chief:
             self.run.write_history(state.history)
@@ -168,22 +179,23 @@ class Trainer:
         if self.chief:
             self._checkpoints.save(dataclasses.asdict(state))
 
-    def _shall_stop(self, interrupt, fetching=True):
-        # Several processes have to stop after the same batch. They agree when they wait anyway.
-        return (fetching or self._step.alone) and self._any(interrupt.is_set())
+    def _should_stop(self, interrupt, fetching=True):
+        # All processes must stop after the same batch. They exchange their flags only when fetching
+        # results, when they wait for each other anyway.
+        return (fetching or self._step.single_process) and self._any(interrupt.is_set())
 
     def _any(self, flag):
-        """Whether a flag is set in any process."""
-        return flag if self._step.alone else self._step.any(flag)
+        """Returns whether the flag is set in any process."""
+        return flag if self._step.single_process else self._step.any(flag)
 
-    def _has_waited_enough(self, state):
+    def _out_of_patience(self, state):
         if not state.history or state.epoch - self._best(state)["epoch"] < self.patience:
             return False
-        print(f"Nothing better for {self.patience} epochs: this is the end.")
+        print(f"Early stopping: no improvement for {self.patience} epochs.")
         return True
 
     def _train_epoch(self, state, batches, interrupt):
-        """Trains the rest of an epoch; returns whether Ctrl-C has ended it before."""
+        """Trains the rest of an epoch; returns whether Ctrl-C interrupted it."""
         batches.set_epoch(state.epoch)
         progress, lap, stopped = _ProgressBar(batches, self._verbose), _stopwatch(), False
 
@@ -198,18 +210,18 @@ class Trainer:
         return stopped
 
     def _train_batches(self, state, batches, interrupt, add):
-        """Trains until it is time to save; returns whether that is because of Ctrl-C."""
-        fetched, stop, due = [], False, time.monotonic() + SAVED_EVERY
+        """Trains until the next checkpoint is due; returns whether Ctrl-C is the reason."""
+        fetched, stop, due = [], False, time.monotonic() + _SAVE_INTERVAL
         with contextlib.closing(self._step.train(batches, start=state.batch)) as steps:
             for totals in steps:
                 fetched.append(totals)
                 last = state.batch + len(fetched) == len(batches)
-                fetching = last or len(fetched) == _FETCHED_AT_ONCE
-                stop = self._shall_stop(interrupt, fetching)
+                fetching = last or len(fetched) == _FETCH_INTERVAL
+                stop = self._should_stop(interrupt, fetching)
                 if stop or fetching:
                     add(fetched)
                     fetched = []
-                # Several processes have to save after the same batch, whatever their clocks say.
+                # All processes must save after the same batch, although their clocks differ.
                 if stop or (fetching and self._any(time.monotonic() >= due)):
                     break
         return stop
@@ -225,7 +237,7 @@ class Trainer:
             row = self._history_row(state, self._validate(validation))
             state.history.append(row)
             state.epoch, state.batch, state.totals, state.seconds = row["epoch"], 0, [0.0] * 3, 0.0
-            # The checkpoint comes last: if anything before it fails, the epoch is trained again.
+            # The checkpoint is saved last, so that the epoch is trained again if a write fails.
             if self.chief and self._best(state) is row:
                 self.run.write_weights(self.model)
             if self.chief and self.keep_weights:
@@ -236,17 +248,19 @@ class Trainer:
         self._save(state)
 
     def _best(self, state):
-        """The row of the history that is the best; of equal ones the first."""
+        """Returns the best row of the history, the first one if there are several."""
         if self.monitor == "bleu":
             return max(state.history, key=lambda row: row["validation_bleu"])
         return min(state.history, key=lambda row: row["validation_loss"])
 
     def _show(self, state):
         row, best = state.history[-1], self._best(state)
-        better = "best so far" if best is row else f"best: epoch {best['epoch']}"
+        comparison = "best so far" if best is row else f"best: epoch {best['epoch']}"
         loss, accuracy = row["validation_loss"], row["validation_accuracy"]
         bleu = f", BLEU {row['validation_bleu']:.2f}" if self.bleu else ""
-        print(f"validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({better})", flush=True)
+        print(
+            f"Validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({comparison})", flush=True
+        )
         if self.writer is not None:
             for name, value in row.items():
                 self.writer.add_scalar(name, value, row["epoch"])
@@ -271,7 +285,7 @@ class Trainer:
 
 
 class _ProgressBar:
-    """Shows the averages of an epoch so far, with tokens/s and the time left."""
+    """Progress bar of an epoch: average loss and accuracy so far, tokens/s and remaining time."""
 
     def __init__(self, batches, verbose):
         self._padding = round(100 * batches.padding_share)
@@ -279,7 +293,7 @@ class _ProgressBar:
         self._bar = keras.utils.Progbar(len(batches), verbose=verbose, stateful_metrics=names)
 
     def show(self, state):
-        """Shows the averages; raises a FloatingPointError if the loss is no longer finite."""
+        """Updates the bar; raises a FloatingPointError if the loss is no longer finite."""
         loss, accuracy = _means(state.totals)
         _check_finite(loss, state.epoch + 1)
         values = {
@@ -292,7 +306,7 @@ class _ProgressBar:
 
 
 def _stopwatch():
-    """Returns a function that returns the seconds since it was last called, or made."""
+    """Returns a function that returns the seconds since its previous call, or its creation."""
     last = time.perf_counter()
 
     def lap():
@@ -304,19 +318,20 @@ def _stopwatch():
 
 
 def _add(totals, batch):
-    # In double precision and one by one: the sum is the same however the batches are grouped.
+    # In double precision and batch by batch, so that the sum does not depend on how many batches
+    # are fetched at a time.
     return [a + float(b) for a, b in zip(totals, ops.convert_to_numpy(batch), strict=True)]
 
 
 def _means(totals):
-    loss, right, words = totals
-    return loss / words, right / words
+    loss, correct, count = totals
+    return loss / count, correct / count
 
 
 def _check_finite(loss, epoch):
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"The loss is no longer finite in epoch {epoch}. The last checkpoint is kept. Begin "
-            "another run with a smaller learning rate, a longer warm-up or dtype float32. "
+            f"The loss is no longer finite in epoch {epoch}. The last checkpoint is kept. Start "
+            "a new run with a lower learning rate, a longer warm-up or dtype float32. "
             f"Received: a loss of {loss}"
         )

@@ -1,14 +1,19 @@
 """Names of version 0.1.0 still work, and say what to write instead."""
 
+import keras
 import numpy as np
 import pytest
 
 from keras_transformer import (
     AddNormalization,
+    AugmentedImages,
+    BlockSettings,
     PositionEmbeddingFixedWeights,
+    TransformerModel,
     WordPieceTokenizer,
     WordTokenizer,
     sinusoidal_encoding,
+    warmup_cosine,
 )
 
 
@@ -16,6 +21,17 @@ def word_pieces():
     return WordPieceTokenizer.train(["the cat sat", "the dog"], min_count=1)
 
 
+def translator():
+    keras.utils.set_random_seed(0)
+    return TransformerModel(9, 9, settings=BlockSettings(h=1, d_model=4, d_ff=4))
+
+
+def images(**kwargs):
+    batches = AugmentedImages(np.ones((2, 4, 4, 1), "float32"), np.arange(2), 2, 0, **kwargs)
+    return [batches.rotation, batches.scale, batches.shear, batches.shift]
+
+
+IDS = np.array([[4, 5, 3]])
 OLD_AND_NEW = {
     "Tokenizer.join": (
         lambda: WordTokenizer.train(["a b"]).join(["▁a", "▁b"]),
@@ -36,6 +52,18 @@ OLD_AND_NEW = {
     "AddNormalization.before": (
         lambda: AddNormalization(0.0, norm_first=True).before(np.eye(2)),
         lambda: AddNormalization(0.0, norm_first=True).sublayer_input(np.eye(2)),
+    ),
+    "TransformerModel.attention_scores": (
+        lambda: translator().attention_scores(IDS, IDS)["cross"],
+        lambda: translator().attention_weights(IDS, IDS)["cross"],
+    ),
+    "AugmentedImages(turn, …)": (
+        lambda: images(turn=1.0, stretch=0.2, slant=0.3, move=4.0),
+        lambda: images(rotation=1.0, scale=0.2, shear=0.3, shift=4.0),
+    ),
+    "warmup_cosine(highest)": (
+        lambda: float(warmup_cosine(highest=0.4, steps=9)(1)),
+        lambda: float(warmup_cosine(peak=0.4, steps=9)(1)),
     ),
     "sinusoidal_encoding(n)": (
         lambda: sinusoidal_encoding(3, 4, n=10.0),

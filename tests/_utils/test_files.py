@@ -84,7 +84,10 @@ def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
         rename(source, target)
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OSError, match="unharmed"), atomic_replace(tmp_path / "model") as temporary:
+    with (
+        pytest.raises(OSError, match="is unchanged"),
+        atomic_replace(tmp_path / "model") as temporary,
+    ):
         temporary.mkdir()
     assert os.listdir(tmp_path) == ["model"]
     assert (tmp_path / "model" / "a").read_text() == "old"
@@ -119,8 +122,8 @@ def test_an_error_leaves_no_half_folder(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_an_error_of_writing_says_what_is_unharmed(old):
-    expected = rf"{re.escape(str(old))} could not be written: reason\. What was saved .* unharmed"
+def test_an_error_of_writing_says_what_is_unchanged(old):
+    expected = rf"{re.escape(str(old))} could not be written: reason\. Existing data is unchanged"
     with pytest.raises(OSError, match=expected), atomic_replace(old) as temporary:
         temporary.write_text("half")
         raise OSError("reason")
@@ -136,7 +139,7 @@ def test_writing_nothing_is_an_error(old):
 @pytest.mark.parametrize("size", [0, 4096])
 def test_a_full_disk_keeps_what_was_there(old, size):
     with (
-        pytest.raises(OSError, match=r"could not be written.*unharmed"),
+        pytest.raises(OSError, match=r"could not be written.*unchanged"),
         full_disk(size),
         atomic_replace(old) as temporary,
     ):
@@ -146,7 +149,7 @@ def test_a_full_disk_keeps_what_was_there(old, size):
 
 def test_a_full_disk_leaves_no_half_folder(tmp_path):
     with (
-        pytest.raises(OSError, match=r"could not be written.*unharmed"),
+        pytest.raises(OSError, match=r"could not be written.*unchanged"),
         full_disk(4096),
         atomic_replace(tmp_path / "000001") as temporary,
     ):

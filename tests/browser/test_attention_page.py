@@ -233,7 +233,7 @@ def test_later_keys_are_hidden_from_a_query(show):
     settle(browser)
     assert calculated(browser, "weight") == [
         *written(SMALL[1].weights[0, 0, 1, :2]),
-        *["hidden"] * 2,
+        *["masked"] * 2,
     ]
 
 

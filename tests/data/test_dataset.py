@@ -111,7 +111,7 @@ def test_given_parts_are_taken_as_they_are():
     assert prepared.validation == [("say s1", "a"), ("new", "b")]
     assert prepared.test == [("say s2", ["c"]), ("say s2", ["c"])]
     assert set(sources(prepared, "train")) == TARGETS.keys() - {"say s1", "say s2"}
-    reason = "the source is held out for validation or test"
+    reason = "source held out for validation or test"
     assert prepared.dropped[reason] == len(TARGETS["say s1"]) + len(TARGETS["say s2"])
 
 
@@ -183,17 +183,17 @@ def test_drops_and_says_why():
     ]
     dataset = PrepareDataset(max_length=3)(pairs)
     assert dataset.dropped == {
-        "one side is empty": 3,
-        "the same pair again": 2,
+        "empty source or target": 3,
+        "duplicate pair": 2,
         "more than 3 tokens": 2,
-        "the source is held out for validation or test": 0,
+        "source held out for validation or test": 0,
     }
     kept = [*dataset.train, *dataset.validation, *[(x, y) for x, ys in dataset.test for y in ys]]
     assert sorted(kept) == sorted([*pairs[:10], ("a0", "another b"), pairs[-1]])
     lines = str(dataset).splitlines()
     assert lines[-3:] == [
-        "dropped 3 pairs: one side is empty",
-        "dropped 2 pairs: the same pair again",
+        "dropped 3 pairs: empty source or target",
+        "dropped 2 pairs: duplicate pair",
         "dropped 2 pairs: more than 3 tokens",
     ]
 

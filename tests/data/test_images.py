@@ -6,7 +6,7 @@ from keras_transformer.data.images import AugmentedImages, transform_images
 
 IMAGES = np.abs(normal(10, 5, 6, 2))
 LABELS = np.arange(10)
-STILL = {"turn": 0.0, "stretch": 0.0, "slant": 0.0, "move": 0.0}
+STILL = {"rotation": 0.0, "scale": 0.0, "shear": 0.0, "shift": 0.0}
 
 
 def make(**options):
@@ -68,7 +68,7 @@ def test_seed_and_epoch_say_what_comes():
 
 @pytest.mark.parametrize("change", STILL)
 def test_each_change_changes_images(change):
-    batches = make(**{**STILL, change: 0.5 if change != "turn" else 30.0})
+    batches = make(**{**STILL, change: 0.5 if change != "rotation" else 30.0})
     images, labels = batches[0]
     assert images.shape == (4, 5, 6, 2) and images.dtype == np.float32
     assert np.abs(images - IMAGES[labels]).max() > 0.01

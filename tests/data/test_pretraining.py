@@ -184,7 +184,7 @@ class TestReading:
 
     @pytest.mark.parametrize("text", ["", "\n \n\n"])
     def test_an_empty_file_is_refused(self, tmp_path, text):
-        with pytest.raises(ValueError, match=r"holds no text\. Received: .*text\.txt$"):
+        with pytest.raises(ValueError, match=r"contains no text\. Received: .*text\.txt$"):
             self.read(tmp_path, text)
 
     def test_no_file(self, tmp_path):
@@ -193,5 +193,5 @@ class TestReading:
 
     def test_no_text(self, tmp_path):
         (tmp_path / "text.txt").write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(ValueError, match="no UTF-8 text"):
+        with pytest.raises(ValueError, match="is not UTF-8 text"):
             read_documents(tmp_path / "text.txt")

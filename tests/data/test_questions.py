@@ -52,7 +52,7 @@ class TestWindows:
 
     @pytest.mark.parametrize(("question", "context"), [("", "a"), ("Who?", " "), ("", "")])
     def test_nothing_to_ask_or_to_read_is_refused(self, question, context):
-        with pytest.raises(ValueError, match=r"must be a question and a text.*length=20$"):
+        with pytest.raises(ValueError, match=r"question and a context .*length=20$"):
             question_windows(TOKENIZER, question, context, 20)
 
 
@@ -88,5 +88,5 @@ class TestExamples:
             examples(*bad)
 
     def test_an_answer_without_a_word_is_refused(self):
-        with pytest.raises(ValueError, match=r"has no word\. Received: ' '$"):
+        with pytest.raises(ValueError, match=r"must contain a word\. Received: ' '$"):
             examples(4, 5)

@@ -22,9 +22,9 @@ class TestRead:
         [
             ("a,b\n1,2\n", r"choose one of \['a', 'b'\]. Received: 'c'$"),
             ("", r"no such column"),
-            ("a,c\n1,2\n3,x\n", r"line 3: give a number. Received: 'x'$"),
-            ("a,c\n1,2\n3\n", r"line 3: give a number. Received: None$"),
-            ("a,c\n1,nan\n", r"line 2: give a number. Received: 'nan'$"),
+            ("a,c\n1,2\n3,x\n", r"line 3: expected a finite number. Received: 'x'$"),
+            ("a,c\n1,2\n3\n", r"line 3: expected a finite number. Received: None$"),
+            ("a,c\n1,nan\n", r"line 2: expected a finite number. Received: 'nan'$"),
         ],
     )
     def test_what_cannot_be_is_refused(self, tmp_path, text, message):
@@ -51,7 +51,7 @@ class TestScale:
 
     @pytest.mark.parametrize("series", ([], [2.0, 2.0]))
     def test_equal_numbers_are_refused(self, series):
-        with pytest.raises(ValueError, match=rf"Received: {len(series)} equal ones$"):
+        with pytest.raises(ValueError, match=rf"Received: {len(series)} equal numbers$"):
             scale(np.array(series))
 
 

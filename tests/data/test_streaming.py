@@ -74,7 +74,7 @@ def test_says_what_it_leaves_out_and_skips_blocks_of_nothing(tmp_path):
     [
         (b"a\tb\nno tab\n", "line 2.*one column.*'no tab'"),
         (b"a\tb\n\xff\t\xff\n", "line 2.*0xff"),
-        (b"", "holds no pair"),
+        (b"", "contains no pair"),
     ],
 )
 def test_refuses_other_files(tmp_path, text, received):

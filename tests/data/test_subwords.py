@@ -107,7 +107,7 @@ def test_refuses_a_file_of_another_model(tokenizer, tmp_path):
         "max_input_chars_per_word": 100,
     }
     (tmp_path / "other.json").write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(ValueError, match="words or BPE subwords"):
+    with pytest.raises(ValueError, match="words or BPE sub-words"):
         Tokenizer.load(tmp_path / "other.json")
 
 

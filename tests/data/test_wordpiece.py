@@ -97,7 +97,7 @@ class TestJoin:
         assert (first, second) == ([5, 6], [7, 8, 9, 10])
 
     def test_there_must_be_room(self):
-        with pytest.raises(ValueError, match=r"no room for a text\. Received: length=2$"):
+        with pytest.raises(ValueError, match=r"too small for a text\. Received: length=2$"):
             make().add_special_tokens([5], [6], length=2)
 
 
@@ -123,7 +123,7 @@ class TestFiles:
         assert again.decode(again.encode(text).ids) == tokenizer.decode(tokenizer.encode(text).ids)
 
     def test_no_file(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match="no tokenizer file at"):
+        with pytest.raises(FileNotFoundError, match=r"no tokenizer file; .*Received: "):
             WordPieceTokenizer.load(tmp_path / "tokenizer.json")
 
     @pytest.mark.parametrize("text", ["", "{}", "[1, 2", '{"model": 1}'])
@@ -157,5 +157,5 @@ class TestFiles:
 
 @pytest.mark.parametrize("texts", [[], [""], [" \n", ""]])
 def test_texts_without_a_word_are_refused(texts):
-    with pytest.raises(ValueError, match=rf"no word in these texts\. Received: {len(texts)} texts"):
+    with pytest.raises(ValueError, match=rf"contain no word.*Received: {len(texts)} texts"):
         make(texts)

@@ -294,7 +294,7 @@ def test_an_unknown_quantization_is_refused(quantization, export, tmp_path):
 
 def test_without_ctranslate2_it_says_what_to_install(export, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(ImportError, match=r"pip install keras-transformer\[ctranslate2\]"):
+    with pytest.raises(ImportError, match=r"pip install 'keras3-transformer\[ctranslate2\]'"):
         export()
     assert not os.listdir(tmp_path)
 
@@ -321,7 +321,7 @@ def test_nothing_but_an_export_is_overwritten(kind, export, tmp_path):
 
 def test_a_full_disk_harms_nothing(ours, export, tmp_path):
     folder = export()
-    with full_disk(10_000), pytest.raises(OSError, match="unharmed"):
+    with full_disk(10_000), pytest.raises(OSError, match="is unchanged"):
         export(quantization="int8", overwrite=True)
     assert os.listdir(tmp_path) == ["exported"]
     assert translator(folder)(SENTENCES[:50]) == ours(SENTENCES[:50])

@@ -10,7 +10,7 @@ from layer_contract import normal, numpy
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import Rules, make_plan
+from keras_transformer.inference.rules import Rules, make_constraints
 from keras_transformer.inference.search import greedy_search, sample
 
 
@@ -60,8 +60,8 @@ class Language:
 
 
 def rules_of(longest, room=None):
-    plan = np.stack([make_plan(0, some, room or max(longest)) for some in longest])
-    return Rules(ops.convert_to_tensor(plan), with_forced=False)
+    constraints = np.stack([make_constraints(0, some, room or max(longest)) for some in longest])
+    return Rules(ops.convert_to_tensor(constraints), with_forced=False)
 
 
 def search(language, longest, rows=None, room=None, **options):
@@ -241,6 +241,6 @@ def test_enough_samples_find_the_best_translation_as_a_wide_beam_does():
     randoms = np.random.default_rng(0).random((n, 3)).astype("float32")
     options = SearchOptions(temperature=1.0, n_best=n)
     found = sample(language, language.state([0] * n), rules_of([3] * n), randoms, options)
-    (found,) = results(found.of_sentences(n))
+    (found,) = results(found.group_rows(n))
     assert found == sorted(found, key=lambda x: -x[0])
     check_same([found[:1]], [language.best(0, 3, 0)[:1]])

@@ -177,7 +177,7 @@ def test_the_attention_is_that_of_the_model(endless, dataset):
     targets = [ids_of(dataset.target_tokenizer, x.tokens) for x in hypotheses]
     # With their padding, which is cut off below.
     source, target = pad_ids(sources, 6), pad_ids([[START_ID, *ids[:-1]] for ids in targets], 10)
-    scores = endless.model.attention_scores(source, target)
+    scores = endless.model.attention_weights(source, target)
     for i, hypothesis in enumerate(hypotheses):
         s, t = len(sources[i]), len(targets[i])
         sizes = {"encoder": (s, s), "causal": (t, t), "cross": (t, s)}

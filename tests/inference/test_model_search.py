@@ -10,7 +10,7 @@ from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import make_plan
+from keras_transformer.inference.rules import make_constraints
 from keras_transformer.models import TransformerModel
 
 pytestmark = pytest.mark.every_backend
@@ -58,8 +58,8 @@ SOURCES = make_sources()
 
 
 def make_request(rows=range(6), room=8, forced=(), **more):
-    plan = [make_plan(0, LONGEST[i], room, forced) for i in rows]
-    return {"source": SOURCES[list(rows)], "plan": np.stack(plan), **more}
+    constraints = [make_constraints(0, LONGEST[i], room, forced) for i in rows]
+    return {"source": SOURCES[list(rows)], "constraints": np.stack(constraints), **more}
 
 
 def compile_search(model, options=None, jit_compile=JAX, **kwargs):
@@ -96,7 +96,7 @@ def log_likelihoods(model, tokens):
 
 def greedy_by_hand(model, request):
     """The whole target again for each word."""
-    rows, room = request["plan"].shape
+    rows, room = request["constraints"].shape
     found = np.zeros((rows, room), "int32")
     going_on = np.ones(rows, bool)
     for t in range(room):
@@ -197,11 +197,13 @@ def sampling(model):
 
 
 class TestSampling:
-    def randoms(self, seed=0):
+    def random_numbers(self, seed=0):
         return np.random.default_rng(seed).random((6, 3, 8)).astype("float32")
 
     def request(self, rows=range(6), seed=0, **kwargs):
-        return make_request(rows, randoms=self.randoms(seed)[list(rows)].reshape(-1, 8), **kwargs)
+        return make_request(
+            rows, random_numbers=self.random_numbers(seed)[list(rows)].reshape(-1, 8), **kwargs
+        )
 
     def test_draws_several_translations_of_each_sentence_and_scores_them(self, model, sampling):
         found = sampling(self.request())

@@ -87,7 +87,7 @@ def test_attention_is_what_the_model_attends_to_when_it_reads_the_translation(
         assert list(found.attention) == ["cross"]
         source = np.array([ids_of(dataset.source_tokenizer, found.source_tokens)])
         target = np.array([[START_ID, *ids_of(dataset.target_tokenizer, found.tokens)[:-1]]])
-        expected = numpy(model.attention_scores(source, target)["cross"][0])
+        expected = numpy(model.attention_weights(source, target)["cross"][0])
         np.testing.assert_allclose(found.attention["cross"], expected, atol=1e-4)
     plot_attention(some[3][0], tmp_path / "attention.png")
     assert (tmp_path / "attention.png").stat().st_size > 1000

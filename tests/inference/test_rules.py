@@ -9,7 +9,7 @@ from translating import markov, markov_score
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import FREE, GO_ON, OVER, Rules, make_plan
+from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END, Rules, make_constraints
 from keras_transformer.inference.search import greedy_search, sample
 
 WORDS = 8
@@ -25,18 +25,18 @@ def beam(table, rules):
 
 
 def drawn(table, rules):
-    shape = (2 * len(table), rules.plan.shape[1])
+    shape = (2 * len(table), rules.constraints.shape[1])
     randoms = np.random.default_rng(1).random(shape).astype("float32")
     options = SearchOptions(temperature=1.0, n_best=2)
     found = sample(markov, np.repeat(table, 2, axis=0), rules.repeat(2), randoms, options)
-    return found.of_sentences(2)
+    return found.group_rows(2)
 
 
 EACH = pytest.mark.parametrize("search", (greedy, beam, drawn))
 
 
-def rules_of(*plans, **kwargs):
-    return Rules(ops.convert_to_tensor(np.stack(plans), dtype="int32"), **kwargs)
+def rules_of(*constraints, **kwargs):
+    return Rules(ops.convert_to_tensor(np.stack(constraints), dtype="int32"), **kwargs)
 
 
 def tables(rows, end=0.0):
@@ -58,34 +58,47 @@ def all_tokens(found):
     return [tokens for some in sequences(found) for _, tokens in some]
 
 
-class TestPlan:
+class TestConstraints:
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         (
-            ({"shortest": 0, "longest": 4}, [FREE] * 4 + [OVER] * 2),
-            ({"shortest": 2, "longest": 4}, [GO_ON] * 2 + [FREE] * 2 + [OVER] * 2),
-            ({"shortest": 0, "longest": 6}, [FREE] * 6),
-            ({"shortest": 6, "longest": 5}, [GO_ON] * 5 + [OVER]),
-            ({"shortest": 3, "longest": 5, "forced": (7, 9)}, [7, 9, GO_ON, FREE, FREE, OVER]),
-            ({"shortest": 1, "longest": 5, "forced": (7, 9)}, [7, 9, FREE, FREE, FREE, OVER]),
+            ({"min_length": 0, "max_length": 4}, [ANY_TOKEN] * 4 + [NO_TOKEN] * 2),
+            ({"min_length": 2, "max_length": 4}, [NOT_END] * 2 + [ANY_TOKEN] * 2 + [NO_TOKEN] * 2),
+            ({"min_length": 0, "max_length": 6}, [ANY_TOKEN] * 6),
+            ({"min_length": 6, "max_length": 5}, [NOT_END] * 5 + [NO_TOKEN]),
+            (
+                {"min_length": 3, "max_length": 5, "forced": (7, 9)},
+                [7, 9, NOT_END, ANY_TOKEN, ANY_TOKEN, NO_TOKEN],
+            ),
+            (
+                {"min_length": 1, "max_length": 5, "forced": (7, 9)},
+                [7, 9, ANY_TOKEN, ANY_TOKEN, ANY_TOKEN, NO_TOKEN],
+            ),
         ),
         ids=str,
     )
     def test_says_of_each_position_what_is_asked_of_it(self, arguments, expected):
-        plan = make_plan(length=6, **arguments)
-        assert plan.dtype == "int32"
-        assert plan.tolist() == expected
+        constraints = make_constraints(length=6, **arguments)
+        assert constraints.dtype == "int32"
+        assert constraints.tolist() == expected
 
     def test_longest_is_the_number_of_tokens_that_a_row_may_have(self):
-        rules = rules_of(make_plan(2, 4, 6), make_plan(0, 6, 6, (7, 8)), make_plan(0, 1, 6))
-        assert ops.convert_to_numpy(rules.longest()).tolist() == [4, 6, 1]
+        rules = rules_of(
+            make_constraints(2, 4, 6), make_constraints(0, 6, 6, (7, 8)), make_constraints(0, 1, 6)
+        )
+        assert ops.convert_to_numpy(rules.max_lengths()).tolist() == [4, 6, 1]
 
     def test_repeated_rows_stand_next_to_each_other(self):
-        rules = rules_of(make_plan(2, 4, 6), make_plan(0, 6, 6), no_repeat_ngram_size=2)
+        rules = rules_of(
+            make_constraints(2, 4, 6), make_constraints(0, 6, 6), no_repeat_ngram_size=2
+        )
         repeated = rules.repeat(2)
-        plan = ops.convert_to_numpy(rules.plan)
-        assert ops.convert_to_numpy(repeated.plan).tolist() == plan[[0, 0, 1, 1]].tolist()
-        assert repeated._replace(plan=None) == rules._replace(plan=None)
+        constraints = ops.convert_to_numpy(rules.constraints)
+        assert (
+            ops.convert_to_numpy(repeated.constraints).tolist()
+            == constraints[[0, 0, 1, 1]].tolist()
+        )
+        assert repeated._replace(constraints=None) == rules._replace(constraints=None)
 
 
 def allowed(rules, tokens=(), position=0):
@@ -93,30 +106,34 @@ def allowed(rules, tokens=(), position=0):
 
     Their logits are as they were.
     """
-    plan = ops.convert_to_numpy(rules.plan)
-    padded = np.full(plan.shape, PADDING_ID, "int32")
+    constraints = ops.convert_to_numpy(rules.constraints)
+    padded = np.full(constraints.shape, PADDING_ID, "int32")
     padded[:, : len(tokens)] = tokens
-    logits = normal(len(plan), WORDS)
+    logits = normal(len(constraints), WORDS)
     padded = ops.convert_to_tensor(padded)
     found = numpy(rules.apply(logits, padded, position))
-    turned = numpy(rules.apply(logits.T, padded, position, words_axis=0))
+    turned = numpy(rules.apply(logits.T, padded, position, vocab_axis=0))
     np.testing.assert_array_equal(turned.T, found)
     np.testing.assert_array_equal(found[found > -np.inf], logits[found > -np.inf])
     return [np.flatnonzero(row > -np.inf).tolist() for row in found]
 
 
 class TestApply:
-    def test_to_what_the_plan_says(self):
-        rules = rules_of([FREE, GO_ON, 6, UNKNOWN_ID, END_ID, OVER])
+    def test_to_what_the_constraints_say(self):
+        rules = rules_of([ANY_TOKEN, NOT_END, 6, UNKNOWN_ID, END_ID, NO_TOKEN])
         free = [END_ID, 4, 5, 6, 7]
         expected = [free, free[1:], [6], [UNKNOWN_ID], [END_ID]]
         assert [allowed(rules, position=i)[0] for i in range(5)] == expected
 
-    def test_to_each_row_as_its_own_plan_says(self):
-        assert allowed(rules_of([GO_ON], [5], [FREE])) == [[4, 5, 6, 7], [5], [END_ID, 4, 5, 6, 7]]
+    def test_to_each_row_as_its_own_constraints_say(self):
+        assert allowed(rules_of([NOT_END], [5], [ANY_TOKEN])) == [
+            [4, 5, 6, 7],
+            [5],
+            [END_ID, 4, 5, 6, 7],
+        ]
 
     def test_to_the_unknown_word_only_if_asked(self):
-        rules = rules_of([FREE], [GO_ON], allow_unknown=True)
+        rules = rules_of([ANY_TOKEN], [NOT_END], allow_unknown=True)
         assert allowed(rules) == [[UNKNOWN_ID, END_ID, 4, 5, 6, 7], [UNKNOWN_ID, 4, 5, 6, 7]]
 
     @pytest.mark.parametrize(
@@ -125,22 +142,22 @@ class TestApply:
     )
     def test_to_sequences_that_have_occurred(self, size, forbidden):
         """Nor does it matter that there is no room for a sequence of twelve."""
-        rules = rules_of([FREE] * 8, no_repeat_ngram_size=size)
+        rules = rules_of([ANY_TOKEN] * 8, no_repeat_ngram_size=size)
         assert allowed(rules) == [[END_ID, 4, 5, 6, 7]]
         (found,) = allowed(rules, (4, 5, 6, 5, 7, 4, 5), position=7)
         assert set(found) == {END_ID, 4, 5, 6, 7} - forbidden
 
     def test_to_the_end_where_nothing_else_is_left(self):
         """All four words have occurred, which forbids the end as little as forced words."""
-        plans, once = [[GO_ON] * 5, [FREE] * 5, [6] * 5], {"no_repeat_ngram_size": 1}
+        constraints, once = [[NOT_END] * 5, [ANY_TOKEN] * 5, [6] * 5], {"no_repeat_ngram_size": 1}
         said = {"tokens": (4, 5, 6, 7), "position": 4}
-        assert allowed(rules_of(*plans, **once), **said) == [[END_ID], [END_ID], [6]]
-        found = allowed(rules_of(*plans, **once, allow_unknown=True), **said)
+        assert allowed(rules_of(*constraints, **once), **said) == [[END_ID], [END_ID], [6]]
+        found = allowed(rules_of(*constraints, **once, allow_unknown=True), **said)
         assert found == [[UNKNOWN_ID], [UNKNOWN_ID, END_ID], [6]]
-        assert allowed(rules_of(*plans, **once), (4, 5, 6), position=3)[0] == [7]
+        assert allowed(rules_of(*constraints, **once), (4, 5, 6), position=3)[0] == [7]
 
     def test_forced_words_may_repeat(self):
-        rules = rules_of([4, 4, 4, FREE], no_repeat_ngram_size=1)
+        rules = rules_of([4, 4, 4, ANY_TOKEN], no_repeat_ngram_size=1)
         assert allowed(rules, (4, 4), position=2) == [[4]]
 
 
@@ -149,16 +166,16 @@ class TestSearches:
     def test_special_tokens_are_not_chosen_unless_the_unknown_word_is_allowed(self, search):
         table = tables(20)
         table[:, :, :END_ID] += 1.5
-        plans = [make_plan(0, 5, 5)] * 20
-        found = [all_tokens(search(table, rules_of(*plans, allow_unknown=x))) for x in (0, 1)]
+        constraints = [make_constraints(0, 5, 5)] * 20
+        found = [all_tokens(search(table, rules_of(*constraints, allow_unknown=x))) for x in (0, 1)]
         words = [{word for tokens in some for word in tokens} for some in found]
         assert words == [{END_ID, 4, 5, 6, 7}, {UNKNOWN_ID, END_ID, 4, 5, 6, 7}]
 
     def test_no_translation_is_shorter_or_longer_than_allowed(self, search):
         bounds = [(0, 6), (2, 5), (4, 6), (3, 4), (0, 1)] * 10
-        plans = [make_plan(*pair, 6) for pair in bounds]
+        constraints = [make_constraints(*pair, 6) for pair in bounds]
         for end in (-4, 4):
-            found = sequences(search(tables(50, end), rules_of(*plans, with_forced=False)))
+            found = sequences(search(tables(50, end), rules_of(*constraints, with_forced=False)))
             for (shortest, longest), some in zip(bounds, found, strict=True):
                 for _, tokens in some:
                     words = [token for token in tokens if token not in (END_ID, PADDING_ID)]
@@ -168,8 +185,8 @@ class TestSearches:
     def test_forced_words_come_first_whatever_they_are_and_count(self, search):
         beginnings = [(), (5,), (UNKNOWN_ID, UNKNOWN_ID), (4, 4, 4, 4), (6, START_ID, 7)] * 6
         table = tables(30)
-        plans = [make_plan(5, 7, 7, forced) for forced in beginnings]
-        found = sequences(search(table, rules_of(*plans, no_repeat_ngram_size=2)))
+        constraints = [make_constraints(5, 7, 7, forced) for forced in beginnings]
+        found = sequences(search(table, rules_of(*constraints, no_repeat_ngram_size=2)))
         for i, forced in enumerate(beginnings):
             assert found[i]
             for score, tokens in found[i]:
@@ -181,8 +198,8 @@ class TestSearches:
 @EACH
 def test_a_translation_ends_where_every_word_would_repeat_something(search):
     """Of four words that may each occur once there are no nine."""
-    table, plans = tables(20), [make_plan(9, 10, 10)] * 20
-    found = sequences(search(table, rules_of(*plans, no_repeat_ngram_size=1)))
+    table, constraints = tables(20), [make_constraints(9, 10, 10)] * 20
+    found = sequences(search(table, rules_of(*constraints, no_repeat_ngram_size=1)))
     for one, some in zip(table, found, strict=True):
         assert len(some) == (1 if search is greedy else 2)
         for score, tokens in some:
@@ -198,11 +215,13 @@ def repetitions(found, size):
 
 
 def test_no_sequence_of_a_beam_occurs_twice():
-    table, plans = tables(40, end=-2.0), [make_plan(0, 8, 8)] * 40
-    free = beam(table, rules_of(*plans))
+    table, constraints = tables(40, end=-2.0), [make_constraints(0, 8, 8)] * 40
+    free = beam(table, rules_of(*constraints))
     for size in (1, 2, 3):
         assert repetitions(free, size) > 20
-        assert repetitions(beam(table, rules_of(*plans, no_repeat_ngram_size=size)), size) == 0
+        assert (
+            repetitions(beam(table, rules_of(*constraints, no_repeat_ngram_size=size)), size) == 0
+        )
 
 
 def greedy_by_hand(table, length, size):
@@ -219,7 +238,7 @@ def greedy_by_hand(table, length, size):
 
 @pytest.mark.parametrize("size", (1, 2, 3))
 def test_the_best_word_that_repeats_nothing_is_taken(size):
-    table, plans = tables(40, end=-2.0), [make_plan(0, 8, 8)] * 40
-    found = greedy(table, rules_of(*plans, no_repeat_ngram_size=size))
+    table, constraints = tables(40, end=-2.0), [make_constraints(0, 8, 8)] * 40
+    found = greedy(table, rules_of(*constraints, no_repeat_ngram_size=size))
     found = [[token for token in tokens if token] for tokens in all_tokens(found)]
     assert found == [greedy_by_hand(some, 8, size) for some in table]

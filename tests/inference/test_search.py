@@ -8,8 +8,8 @@ from translating import markov, markov_score
 
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import Rules, make_plan
-from keras_transformer.inference.search import Found, greedy_search, sample
+from keras_transformer.inference.rules import Rules, make_constraints
+from keras_transformer.inference.search import SearchResult, greedy_search, sample
 
 LETTERS = {letter: i for i, letter in enumerate("abcdefghijklmnopqrstuvwxyz", start=4)}
 VOCAB_SIZE = 4 + len(LETTERS)
@@ -23,8 +23,8 @@ def ids_of(word):
 def rules_of(*longest, room=None):
     """Rows that may have so many tokens each."""
     room = room or max(longest)
-    plan = np.stack([make_plan(0, some, room) for some in longest])
-    return Rules(ops.convert_to_tensor(plan), with_forced=False)
+    constraints = np.stack([make_constraints(0, some, room) for some in longest])
+    return Rules(ops.convert_to_tensor(constraints), with_forced=False)
 
 
 def speller(*words):
@@ -192,7 +192,7 @@ class TestSampling:
 def test_rows_next_to_each_other_become_one_sentence_best_first():
     tokens = np.arange(12, dtype="int32").reshape(6, 1, 2)
     scores = np.float32([-3, -1, -2, -5, -4, -6])[:, None]
-    found = Found(*map(ops.convert_to_tensor, (tokens, scores))).of_sentences(3)
+    found = SearchResult(*map(ops.convert_to_tensor, (tokens, scores))).group_rows(3)
     assert numpy(found.scores).tolist() == [[-1, -2, -3], [-4, -5, -6]]
     expected = [[[2, 3], [4, 5], [0, 1]], [[8, 9], [6, 7], [10, 11]]]
     assert ops.convert_to_numpy(found.tokens).tolist() == expected

@@ -83,7 +83,7 @@ class TestClassify:
             Classify(classify.model, TOKENIZER, ["a"])
 
     def test_a_folder_without_one_is_refused(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match="no classifier of texts here"):
+        with pytest.raises(FileNotFoundError, match="holds no text classifier"):
             Classify.from_run(tmp_path)
 
 
@@ -146,17 +146,17 @@ class TestSentences:
 class TestGroups:
     def test_groups_that_are_apart_are_found(self):
         rng = np.random.default_rng(0)
-        centres = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
-        vectors = (centres[:, None] + rng.normal(scale=0.5, size=(3, 20, 2))).reshape(-1, 2)
+        centers = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+        vectors = (centers[:, None] + rng.normal(scale=0.5, size=(3, 20, 2))).reshape(-1, 2)
         found = k_means(vectors[rng.permutation(60)], 3)
-        distances = np.linalg.norm(found[:, None] - centres, axis=-1)
+        distances = np.linalg.norm(found[:, None] - centers, axis=-1)
         assert sorted(distances.argmin(axis=1)) == [0, 1, 2] and distances.min(axis=1).max() < 0.5
 
     def test_each_centre_is_the_mean_of_what_is_nearest_to_it(self):
         vectors = np.random.default_rng(1).normal(size=(50, 4))
-        centres = k_means(vectors, 5)
-        groups = np.linalg.norm(vectors[:, None] - centres, axis=-1).argmin(axis=1)
-        for i, centre in enumerate(centres):
+        centers = k_means(vectors, 5)
+        groups = np.linalg.norm(vectors[:, None] - centers, axis=-1).argmin(axis=1)
+        for i, centre in enumerate(centers):
             np.testing.assert_allclose(centre, vectors[groups == i].mean(axis=0))
 
     def test_as_many_groups_as_vectors_are_the_vectors(self):
@@ -203,7 +203,7 @@ class TestSummaries:
 
     def test_nothing_and_no_sentences_are_refused(self):
         summarize = Summarize(WordsOnly(), TOKENIZER)
-        with pytest.raises(ValueError, match=r"nothing to summarise\. Received: ' '$"):
+        with pytest.raises(ValueError, match=r"nothing to summarize: .*Received: ' '$"):
             summarize(" ")
         check_sizes_are_refused(lambda **options: summarize(TEXT, **options), "num_sentences")
 
@@ -253,7 +253,7 @@ class TestAnswers:
     def test_nothing_to_ask_or_to_read_is_refused(self):
         answer = FindAnswer(Spelled("anna", "cat"), TOKENIZER)
         for question, text in (("", TEXT), ("Who?", "")):
-            with pytest.raises(ValueError, match="There must be a question and a text"):
+            with pytest.raises(ValueError, match="Give a question and a context"):
                 answer(question, text)
         check_sizes_are_refused(lambda **options: answer("Who?", TEXT, **options), "max_tokens")
 

@@ -41,7 +41,7 @@ class Mirror(keras.Model):
         values = ops.one_hot(source, self.enc_vocab_size)[:, None]
         return self.attention(queries, keys, values, attention_mask=(source != 0)[:, None, None])
 
-    def attention_scores(self, source, target):
+    def attention_weights(self, source, target):
         with record_attention() as weights:
             self.look(source, ops.arange(ops.shape(target)[1]))
         return {"cross": [weights[self.attention]]}

@@ -178,9 +178,9 @@ class TestArguments:
                 check_refused(LuongAttention, window=size)
 
     def test_a_prediction_needs_a_window(self):
-        with pytest.raises(ValueError, match=r"Give a `window`.*Received: window=None$"):
+        with pytest.raises(ValueError, match=r"requires a `window`.*Received: window=None$"):
             LuongAttention(alignment="predictive")
 
     def test_dot_wants_one_size(self):
-        with pytest.raises(ValueError, match=r'choose "general"\. Received: 3 and 4$'):
+        with pytest.raises(ValueError, match=r'use `score="general"`\. Received: 3 and 4$'):
             LuongAttention("dot").build((None, None, 3), (None, None, 4))

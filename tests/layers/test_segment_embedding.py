@@ -70,7 +70,7 @@ def test_without_segments_all_are_of_the_first():
 
 
 def test_segments_are_refused_where_there_are_none():
-    with pytest.raises(ValueError, match=r"no segments here.*Received: segments of the shape"):
+    with pytest.raises(ValueError, match=r"no segment embeddings.*Received: segments of shape"):
         make(num_segments=None)(IDS, SEGMENTS)
 
 

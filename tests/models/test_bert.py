@@ -53,7 +53,7 @@ def with_random_weights(**kwargs):
 
 
 @ALL
-def test_a_vector_for_each_token(variant):
+def test_output_has_one_vector_per_token(variant):
     model = make(**variant)
     inputs = inputs_of(model)
     assert model(inputs).shape == (2, 6, 8)
@@ -63,7 +63,7 @@ def test_a_vector_for_each_token(variant):
 
 
 @ALL
-def test_built_is_as_good_as_called(variant):
+def test_build_and_call_create_the_same_weights(variant):
     built, called = make(**variant), make(**variant)
     built.build((None, None))
     called(inputs_of(called))
@@ -75,19 +75,19 @@ def test_built_is_as_good_as_called(variant):
     np.testing.assert_allclose(numpy(called(inputs)), numpy(built(inputs)), atol=1e-6)
 
 
-def test_weights_have_names_of_their_own():
+def test_paths_of_weights_are_unique():
     paths = [w.path for w in with_random_weights().weights]
     assert len(set(paths)) == len(paths)
 
 
-def test_ids_alone_are_of_the_first_segment():
+def test_segments_default_to_the_first():
     model = with_random_weights()
     np.testing.assert_allclose(numpy(model(IDS)), numpy(model((IDS, 0 * SEGMENTS))), atol=1e-6)
     assert np.abs(numpy(model(IDS)) - numpy(model((IDS, SEGMENTS)))).max() > 1e-3
 
 
 @ALL
-def test_every_word_sees_those_before_and_behind(variant):
+def test_attention_is_bidirectional(variant):
     model = with_random_weights(**variant)
     y = numpy(model(IDS))
     for t in (1, 4):
@@ -119,7 +119,7 @@ def test_the_pooler_reads_the_first_token(pooler, function):
     np.testing.assert_allclose(numpy(model.pool(x)), function(x[:, 0] @ kernel + bias), atol=1e-5)
 
 
-def test_without_a_pooler_the_first_token_stands_for_the_text():
+def test_without_a_pooler_the_first_token_is_returned():
     model = make(pooler=None)
     x = numpy(model(IDS))
     np.testing.assert_array_equal(numpy(model.pool(x)), x[:, 0])
@@ -127,32 +127,32 @@ def test_without_a_pooler_the_first_token_stands_for_the_text():
 
 class TestSaving:
     @ALL
-    def test_made_again_from_its_config(self, variant):
+    def test_recreated_from_its_config(self, variant):
         model = make(**variant, name="another", dtype="mixed_bfloat16")
-        again = Bert.from_config(model.get_config())
-        assert again.get_config() == model.get_config()
-        assert (again.name, again.dtype_policy.name) == ("another", "mixed_bfloat16")
+        recreated = Bert.from_config(model.get_config())
+        assert recreated.get_config() == model.get_config()
+        assert (recreated.name, recreated.dtype_policy.name) == ("another", "mixed_bfloat16")
         inputs = inputs_of(model)
         y = numpy(model(inputs))
-        again(inputs)
-        again.set_weights(model.get_weights())
-        np.testing.assert_allclose(numpy(again(inputs)), y, atol=1e-6)
+        recreated(inputs)
+        recreated.set_weights(model.get_weights())
+        np.testing.assert_allclose(numpy(recreated(inputs)), y, atol=1e-6)
 
-    def test_saved_here_and_loaded_elsewhere(self, tmp_path, other_process):
+    def test_saved_and_loaded_in_another_process(self, tmp_path, other_process):
         check_saved(with_random_weights(), [IDS, SEGMENTS], tmp_path, other_process)
 
-    def test_the_pooler_is_saved_as_well(self, tmp_path):
+    def test_the_pooler_is_saved(self, tmp_path):
         model = with_random_weights()
         model(IDS)
         model.save(tmp_path / "bert.keras")
-        again = keras.models.load_model(tmp_path / "bert.keras")
+        loaded = keras.models.load_model(tmp_path / "bert.keras")
         y = numpy(model.pool(model(IDS)))
-        np.testing.assert_allclose(numpy(again.pool(again(IDS))), y, atol=1e-6)
+        np.testing.assert_allclose(numpy(loaded.pool(loaded(IDS))), y, atol=1e-6)
 
 
 @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
 @ALL
-def test_half_precision_is_finite_and_close_also_of_nothing_but_padding(variant, policy):
+def test_half_precision_is_close_and_finite_even_for_all_padding(variant, policy):
     model, half = make(**variant), make(**variant, dtype=policy)
     ids = IDS.copy()
     ids[1] = 0
@@ -166,7 +166,7 @@ def test_half_precision_is_finite_and_close_also_of_nothing_but_padding(variant,
 
 @ALL
 @pytest.mark.parametrize("rate", ("rate", "attention_rate"))
-def test_drops_out_in_training_only(variant, rate):
+def test_dropout_is_active_only_in_training(variant, rate):
     check_dropout(make(**{**variant, rate: 0.5}), IDS)
 
 

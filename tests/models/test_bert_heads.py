@@ -43,28 +43,28 @@ def compiled(model, **options):
     losses = {"start": classes, "end": classes}
     if isinstance(model, PretrainingBert):
         losses = {"words": MaskedCrossEntropy(), "next": classes}
-    # One compiled step is faster than its parts one by one on JAX, and slower on TensorFlow.
+    # Compiling the training step is faster on JAX and slower on TensorFlow.
     jit_compile = keras.config.backend() == "jax"
     model.compile(keras.optimizers.SGD(0.1), losses, jit_compile=jit_compile, **options)
     return model
 
 
-EITHER = pytest.mark.parametrize("model_class", (PretrainingBert, AnsweringBert))
+MODEL_CLASSES = pytest.mark.parametrize("model_class", (PretrainingBert, AnsweringBert))
 SHAPES = {
     PretrainingBert: {"words": (2, 2, 11), "next": (2, 2)},
     AnsweringBert: {"start": (2, 6), "end": (2, 6)},
 }
 
 
-@EITHER
-def test_shapes(model_class):
+@MODEL_CLASSES
+def test_output_shapes(model_class):
     model = make(model_class)
     inputs = inputs_of(model)
     assert {name: x.shape for name, x in outputs(model).items()} == SHAPES[model_class]
     assert model.compute_output_shape([x.shape for x in inputs]) == SHAPES[model_class]
 
 
-def test_words_are_scored_at_their_positions_by_their_vectors():
+def test_masked_token_logits_use_the_tied_embeddings():
     model = with_random_weights(PretrainingBert)
     x = numpy(model.body((IDS, SEGMENTS)))
     transformed = numpy(model.norm(model.transform(x)))
@@ -73,14 +73,14 @@ def test_words_are_scored_at_their_positions_by_their_vectors():
     np.testing.assert_allclose(outputs(model)["words"], expected, atol=1e-4)
 
 
-def test_the_next_sentence_is_judged_by_the_pooler():
+def test_next_sentence_logits_use_the_pooled_output():
     model = with_random_weights(PretrainingBert)
     pooled = numpy(model.body.pool(model.body((IDS, SEGMENTS))))
     kernel, bias = model.next.get_weights()
     np.testing.assert_allclose(outputs(model)["next"], pooled @ kernel + bias, atol=1e-5)
 
 
-@EITHER
+@MODEL_CLASSES
 def test_padding_changes_nothing(model_class):
     model = with_random_weights(model_class)
     longer = [np.pad(x, ((0, 0), (0, 2))) for x in (IDS, SEGMENTS)]
@@ -88,81 +88,81 @@ def test_padding_changes_nothing(model_class):
         longer.append(POSITIONS)
     found = outputs(model, tuple(longer))
     for name, expected in outputs(model).items():
-        real = IDS != 0 if model_class is AnsweringBert else slice(None)
+        is_token = IDS != 0 if model_class is AnsweringBert else slice(None)
         cut = found[name][:, : expected.shape[1]]
-        np.testing.assert_allclose(cut[real], expected[real], atol=1e-5)
+        np.testing.assert_allclose(cut[is_token], expected[is_token], atol=1e-5)
 
 
-@EITHER
-def test_every_weight_learns(model_class):
+@MODEL_CLASSES
+def test_one_step_changes_every_weight(model_class):
     model = compiled(make(model_class, pooler="tanh" if model_class is PretrainingBert else None))
-    # What is added to all scores of a row changes nothing.
-    still = ("key_projection/bias",)
+    # Softmax ignores a constant added to all scores of a row, so these weights get no gradient.
+    zero_gradient = ("key_projection/bias",)
     if model_class is AnsweringBert:
-        still += ("layer_0/add_norm_2/norm/beta", "span/bias")
+        zero_gradient += ("layer_0/add_norm_2/norm/beta", "span/bias")
     inputs = inputs_of(model)
     model(inputs)
     before = model.get_weights()
     model.train_on_batch(inputs, TARGET if model_class is PretrainingBert else SPANS)
     for weight, old in zip(model.weights, before, strict=True):
         change = np.abs(numpy(weight) - old).max()
-        assert (change > 1e-7) != weight.path.endswith(still), weight.path
+        assert (change > 1e-7) != weight.path.endswith(zero_gradient), weight.path
 
 
-def test_the_loss_is_of_the_masked_words_alone():
-    """A third place at padding changes nothing."""
+def test_the_loss_covers_only_the_masked_tokens():
+    """A third position that is padding does not change the loss."""
     model = compiled(with_random_weights(PretrainingBert))
     found = model.evaluate(inputs_of(model), TARGET, verbose=0, return_dict=True)
     inputs = (IDS, SEGMENTS, np.pad(POSITIONS, ((0, 0), (0, 1))))
     target = {**TARGET, "words": np.pad(TARGET["words"], ((0, 0), (0, 1)))}
-    again = model.evaluate(inputs, target, verbose=0, return_dict=True)
-    assert again == pytest.approx(found, rel=1e-5)
-    words = outputs(model)["words"]
-    words = words - np.log(np.exp(words).sum(axis=-1, keepdims=True))
-    expected = -(words[0, 0, 6] + words[0, 1, 7] + words[1, 0, 9]) / 3
+    padded = model.evaluate(inputs, target, verbose=0, return_dict=True)
+    assert padded == pytest.approx(found, rel=1e-5)
+    logits = outputs(model)["words"]
+    log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    expected = -(log_p[0, 0, 6] + log_p[0, 1, 7] + log_p[1, 0, 9]) / 3
     assert found["words_loss"] == pytest.approx(expected, rel=1e-4)
 
 
 class TestSaving:
-    @EITHER
-    def test_made_again_from_its_config(self, model_class):
+    @MODEL_CLASSES
+    def test_recreated_from_its_config(self, model_class):
         model = make(model_class, dtype="mixed_bfloat16")
-        again = model_class.from_config(model.get_config())
-        assert again.get_config() == model.get_config()
-        assert again.dtype_policy.name == "mixed_bfloat16"
+        recreated = model_class.from_config(model.get_config())
+        assert recreated.get_config() == model.get_config()
+        assert recreated.dtype_policy.name == "mixed_bfloat16"
 
-    @EITHER
-    def test_loaded_is_as_saved(self, model_class, tmp_path):
+    @MODEL_CLASSES
+    def test_loaded_model_gives_the_same_output(self, model_class, tmp_path):
         model = with_random_weights(model_class)
         model.save(tmp_path / "model.keras")
-        again = keras.models.load_model(tmp_path / "model.keras")
+        loaded = keras.models.load_model(tmp_path / "model.keras")
         for name, expected in outputs(model).items():
-            np.testing.assert_allclose(outputs(again)[name], expected, atol=1e-6)
+            np.testing.assert_allclose(outputs(loaded)[name], expected, atol=1e-6)
 
-    @EITHER
-    def test_another_process_computes_the_same(self, model_class, tmp_path, other_process):
+    @MODEL_CLASSES
+    def test_saved_and_loaded_in_another_process(self, model_class, tmp_path, other_process):
         model = with_random_weights(model_class)
-        named = [keras.Input((None,), dtype="int32") for _ in inputs_of(model)]
-        first = next(iter(model(tuple(named))))
-        keras.Model(named, model(tuple(named))[first]).save(tmp_path / "model.keras")
+        symbolic = [keras.Input((None,), dtype="int32") for _ in inputs_of(model)]
+        first = next(iter(model(tuple(symbolic))))
+        keras.Model(symbolic, model(tuple(symbolic))[first]).save(tmp_path / "model.keras")
         np.savez(tmp_path / "inputs.npz", *inputs_of(model))
         other_process.run(tmp_path)
         found = np.load(tmp_path / "output.npy")
         np.testing.assert_allclose(found, outputs(model)[first], atol=1e-5)
 
-    def test_the_body_alone_can_be_taken_on(self, tmp_path):
+    def test_a_saved_body_can_be_reused_for_another_task(self, tmp_path):
         model = with_random_weights(PretrainingBert)
         model.body.save(tmp_path / "bert.keras")
-        again = AnsweringBert(keras.models.load_model(tmp_path / "bert.keras"))
-        again((IDS, SEGMENTS))
+        other = AnsweringBert(keras.models.load_model(tmp_path / "bert.keras"))
+        other((IDS, SEGMENTS))
         np.testing.assert_allclose(
-            numpy(again.body((IDS, SEGMENTS))), numpy(model.body((IDS, SEGMENTS))), atol=1e-6
+            numpy(other.body((IDS, SEGMENTS))), numpy(model.body((IDS, SEGMENTS))), atol=1e-6
         )
 
 
 @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
-@EITHER
-def test_half_precision_is_finite_also_of_nothing_but_padding(model_class, policy):
+@MODEL_CLASSES
+def test_half_precision_is_finite_even_for_all_padding(model_class, policy):
     model = compiled(make(model_class, dtype=policy), auto_scale_loss=False)
     ids = IDS * np.array([[1], [0]], "int32")
     inputs = (ids, *inputs_of(model)[1:])
@@ -172,8 +172,8 @@ def test_half_precision_is_finite_also_of_nothing_but_padding(model_class, polic
     assert all(np.isfinite(numpy(w)).all() for w in model.weights)
 
 
-@EITHER
-def test_drops_out_in_training_only(model_class):
+@MODEL_CLASSES
+def test_dropout_is_active_only_in_training(model_class):
     model = make(model_class, rate=0.5)
     name = "words" if model_class is PretrainingBert else "start"
 
@@ -184,6 +184,6 @@ def test_drops_out_in_training_only(model_class):
 
 
 @pytest.mark.parametrize(("option", "shown"), [("num_segments", "tanh"), ("pooler", "2")])
-def test_pretraining_needs_segments_and_a_pooler(option, shown):
+def test_pretraining_requires_segments_and_a_pooler(option, shown):
     with pytest.raises(ValueError, match=r"Received: num_segments=.*pooler=.*"):
         make(PretrainingBert, **{option: None})

@@ -37,7 +37,7 @@ def with_random_weights(**kwargs):
 
 
 @POOLINGS
-def test_three_labels_of_one_text_have_three_logits(pooling):
+def test_output_has_one_logit_per_label(pooling):
     model = make(pooling=pooling)
     assert model(IDS[:1]).shape == (1, 3)
     assert model((IDS, SEGMENTS)).shape == (2, 3)
@@ -46,7 +46,7 @@ def test_three_labels_of_one_text_have_three_logits(pooling):
 
 
 @POOLINGS
-def test_the_text_is_pooled_and_scored(pooling):
+def test_logits_are_a_projection_of_the_pooled_output(pooling):
     model = with_random_weights(pooling=pooling)
     x = numpy(model.body(IDS))
     pooled = {
@@ -66,7 +66,7 @@ def test_padding_changes_nothing(pooling):
     np.testing.assert_allclose(numpy(model(longer)), numpy(model(IDS)), atol=1e-4)
 
 
-def test_the_mean_of_nothing_is_zero():
+def test_masked_mean_of_all_padding_is_zero():
     x = np.ones((2, 3, 4), "float32")
     found = numpy(masked_mean(x, np.array([[0, 0, 0], [5, 0, 0]])))
     np.testing.assert_array_equal(found, [[0] * 4, [1] * 4])
@@ -74,25 +74,25 @@ def test_the_mean_of_nothing_is_zero():
 
 class TestSaving:
     @POOLINGS
-    def test_made_again_from_its_config(self, pooling):
+    def test_recreated_from_its_config(self, pooling):
         model = make(pooling=pooling, dtype="mixed_bfloat16")
-        again = EncoderClassifier.from_config(model.get_config())
-        assert again.get_config() == model.get_config()
-        assert again.dtype_policy.name == "mixed_bfloat16"
+        recreated = EncoderClassifier.from_config(model.get_config())
+        assert recreated.get_config() == model.get_config()
+        assert recreated.dtype_policy.name == "mixed_bfloat16"
         y = numpy(model(IDS))
-        again(IDS)
-        again.set_weights(model.get_weights())
-        np.testing.assert_allclose(numpy(again(IDS)), y, atol=1e-6)
+        recreated(IDS)
+        recreated.set_weights(model.get_weights())
+        np.testing.assert_allclose(numpy(recreated(IDS)), y, atol=1e-6)
 
     @POOLINGS
-    def test_saved_here_and_loaded_elsewhere(self, pooling, tmp_path, other_process):
+    def test_saved_and_loaded_in_another_process(self, pooling, tmp_path, other_process):
         model = with_random_weights(pooling=pooling)
         check_saved(model, [IDS, SEGMENTS], tmp_path, other_process)
 
 
 @pytest.mark.parametrize("policy", HALF_POLICIES)
 @POOLINGS
-def test_half_precision_is_finite_also_of_nothing_but_padding(pooling, policy):
+def test_half_precision_is_finite_even_for_all_padding(pooling, policy):
     model = make(pooling=pooling, dtype=policy)
     ids = IDS * np.array([[1], [0]], "int32")
     assert np.isfinite(numpy(model(ids))).all()
@@ -103,13 +103,13 @@ def test_half_precision_is_finite_also_of_nothing_but_padding(pooling, policy):
     assert all(np.isfinite(numpy(w)).all() for w in model.weights)
 
 
-def test_drops_out_in_training_only():
+def test_dropout_is_active_only_in_training():
     check_dropout(make(rate=0.5), IDS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pooling", some_of(("first", "mean", "pooler"), quick=["pooler"]))
-def test_learns_which_of_two_words_a_text_has(pooling):
+def test_learns_which_of_two_tokens_a_text_contains(pooling):
     rng = np.random.default_rng(0)
     ids = rng.integers(7, 11, (400, 8)).astype("int32")
     ids[:, 0] = 2
@@ -121,8 +121,8 @@ def test_learns_which_of_two_words_a_text_has(pooling):
     jit_compile = keras.config.backend() == "jax"
     model.compile(keras.optimizers.Adam(0.01), loss, jit_compile=jit_compile)
     model.fit(ids[:300], labels[:300], batch_size=30, epochs=15, verbose=0)
-    right = numpy(model(ids[300:])).argmax(axis=-1) == labels[300:]
-    assert right.mean() > 0.9
+    correct = numpy(model(ids[300:])).argmax(axis=-1) == labels[300:]
+    assert correct.mean() > 0.9
 
 
 class TestArguments:

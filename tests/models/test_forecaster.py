@@ -24,14 +24,14 @@ def make(attention, **kwargs):
 
 
 @pytest.mark.parametrize(("attention", "parameters"), [(False, 11), (True, 33)])
-def test_the_published_numbers_of_parameters(attention, parameters):
+def test_parameter_counts_match_the_published_ones(attention, parameters):
     model = make(attention)
     assert model.count_params() == parameters
     assert model(X).shape == model.compute_output_shape(X.shape) == (4, 1)
 
 
 @BOTH
-def test_every_number_counts(attention):
+def test_output_depends_on_the_input_steps(attention):
     model = make(attention)
     for t in (0, 7, 19) if attention else (18, 19):
         changed = X.copy()
@@ -40,32 +40,32 @@ def test_every_number_counts(attention):
 
 
 @BOTH
-def test_saved_here_and_loaded_elsewhere(attention, tmp_path, other_process):
+def test_saved_and_loaded_in_another_process(attention, tmp_path, other_process):
     inputs = keras.Input((20, 1))
     model = keras.Model([inputs], make(attention)(inputs))
     check_saved(model, [X], tmp_path, other_process)
 
 
 @BOTH
-def test_made_again_from_its_config(attention):
+def test_recreated_from_its_config(attention):
     model = make(attention, name="another")
-    again = Forecaster.from_config(model.get_config())
-    again.build((None, 20, 1))
-    again.set_weights(model.get_weights())
-    np.testing.assert_allclose(numpy(again(X)), numpy(model(X)))
-    assert again.get_config() == model.get_config()
+    recreated = Forecaster.from_config(model.get_config())
+    recreated.build((None, 20, 1))
+    recreated.set_weights(model.get_weights())
+    np.testing.assert_allclose(numpy(recreated(X)), numpy(model(X)))
+    assert recreated.get_config() == model.get_config()
 
 
 @BOTH
 @pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_half_precision_is_close_to_single(attention, policy):
+def test_half_precision_is_close_to_single_precision(attention, policy):
     found = numpy(make(attention, dtype=policy)(X))
     np.testing.assert_allclose(found, numpy(make(attention)(X)), atol=0.1)
 
 
 @pytest.mark.slow
 @BOTH
-def test_learns_to_continue_a_wave(attention):
+def test_learns_to_forecast_a_sine_wave(attention):
     waves = np.sin(np.linspace(0, 60, 400))
     windows = np.lib.stride_tricks.sliding_window_view(waves, 21).astype("float32")
     model = Forecaster(4, 20, attention)

@@ -56,32 +56,32 @@ def logits_of(model, tokens=TOKENS):
     return numpy(model(tokens))
 
 
-def steps_of(model, tokens, length, copies=1):
-    """The logits of step after step."""
+def step_logits(model, tokens, length, copies=1):
+    """Returns the logits computed step by step, (B, T, V)."""
     cache, memory = model.start(np.zeros((len(tokens) // copies, 1)), length, copies)
     logits = []
-    for position, some in enumerate(tokens.T):
-        found, cache = model.step(some, position, cache, memory)
-        logits.append(numpy(found))
+    for position, column in enumerate(tokens.T):
+        step, cache = model.step(column, position, cache, memory)
+        logits.append(numpy(step))
     return np.stack(logits, axis=1)
 
 
 @ALL
-def test_logits_are_scores_of_all_words_at_each_position(variant):
+def test_logits_cover_the_vocabulary_at_each_position(variant):
     model = make(variant)
     assert model(TOKENS).shape == model.compute_output_shape((2, 5)) == (2, 5, 13)
     assert model.compute_output_shape((None, None)) == (None, None, 13)
     assert dtype_of(model(TOKENS)) == "float32"
 
 
-def test_the_published_number_of_parameters():
-    """Of 354 words and the padding, with vectors of 100 and two LSTMs of 150 units."""
+def test_parameter_count_matches_the_published_one():
+    """354 words and padding, embeddings of size 100, and two LSTM layers of 150 units."""
     model = make((LSTMLanguageModel, LSTM), vocab_size=355, d_model=100, units=150)
     assert model.count_params() == 420_305
 
 
 @ALL
-def test_built_is_as_good_as_called(variant):
+def test_build_and_call_create_the_same_weights(variant):
     called, built = make_unbuilt(variant), with_random_weights(variant)
     called(TOKENS)
     assert [x.shape for x in called.weights] == [x.shape for x in built.weights]
@@ -90,14 +90,14 @@ def test_built_is_as_good_as_called(variant):
 
 
 @ALL
-def test_the_future_cannot_change_the_past(variant):
+def test_future_tokens_do_not_change_earlier_logits(variant):
     model = with_random_weights(variant)
     check_no_future_leak(model, np.tile(TOKENS[:1], (2, 1)))
 
 
 @ALL
-@pytest.mark.parametrize("before", (0, 3), ids=("after", "before"))
-def test_padding_on_either_side_changes_no_logits(variant, before):
+@pytest.mark.parametrize("before", (0, 3), ids=("right", "left"))
+def test_padding_on_either_side_does_not_change_logits(variant, before):
     model = with_random_weights(variant)
     logits = logits_of(model)
     padded = np.pad(TOKENS, ((0, 0), (before, 3 - before)))
@@ -106,7 +106,7 @@ def test_padding_on_either_side_changes_no_logits(variant, before):
 
 
 @ALL
-def test_a_graph_of_any_length_computes_the_same(variant):
+def test_graph_mode_matches_eager_mode_at_any_length(variant):
     model = with_random_weights(variant)
     for length in (3, 5):
         found = model.predict(TOKENS[:, :length], verbose=0)
@@ -114,26 +114,26 @@ def test_a_graph_of_any_length_computes_the_same(variant):
 
 
 @KINDS
-def test_an_untrained_model_costs_about_ln_v_per_word(kind):
+def test_initial_loss_is_about_ln_v_per_token(kind):
     model = make(VARIANTS[kind], vocab_size=2000, d_model=32)
     tokens = np.random.default_rng(0).integers(4, 2000, (64, 7))
-    loss, words = masked_cross_entropy(tokens[:, 1:], model(tokens[:, :-1]))
-    assert float(loss / words) == pytest.approx(np.log(2000), abs=0.6)
+    total, count = masked_cross_entropy(tokens[:, 1:], model(tokens[:, :-1]))
+    assert float(total / count) == pytest.approx(np.log(2000), abs=0.6)
 
 
 class TestSteps:
     @ALL
-    def test_step_after_step_gives_the_logits_of_call(self, variant):
+    def test_step_by_step_logits_match_call(self, variant):
         model = with_random_weights(variant)
         for length in (5, 9):
-            found = steps_of(model, TOKENS, length)[TOKENS != 0]
+            found = step_logits(model, TOKENS, length)[TOKENS != 0]
             np.testing.assert_allclose(found, logits_of(model)[TOKENS != 0], atol=1e-5)
 
     @KINDS
-    def test_copies_are_rows_next_to_each_other(self, kind):
+    def test_copies_are_adjacent_rows(self, kind):
         model = with_random_weights(VARIANTS[kind])
         tokens = np.random.default_rng(0).integers(3, 13, (6, 5)).astype("int32")
-        found = steps_of(model, tokens, 5, copies=3)
+        found = step_logits(model, tokens, 5, copies=3)
         np.testing.assert_allclose(found, logits_of(model, tokens), atol=1e-5)
 
     @ALL
@@ -149,21 +149,21 @@ class TestSteps:
 
 class TestConfig:
     @ALL
-    def test_made_again(self, variant):
+    def test_recreated_from_its_config(self, variant):
         model = make(variant, name="another", dtype="mixed_bfloat16")
-        again = type(model).from_config(model.get_config())
-        assert again.get_config() == model.get_config()
-        assert (again.name, again.dtype_policy.name) == ("another", "mixed_bfloat16")
+        recreated = type(model).from_config(model.get_config())
+        assert recreated.get_config() == model.get_config()
+        assert (recreated.name, recreated.dtype_policy.name) == ("another", "mixed_bfloat16")
 
     @ALL
-    def test_saved_here_and_loaded_elsewhere(self, variant, tmp_path, other_process):
+    def test_saved_and_loaded_in_another_process(self, variant, tmp_path, other_process):
         model = with_random_weights(variant)
         tokens = keras.Input((None,), dtype="int32")
         check_saved(keras.Model([tokens], model(tokens)), [TOKENS], tmp_path, other_process)
 
 
 @KINDS
-def test_chance_is_at_work_in_training_alone(kind):
+def test_dropout_is_active_only_in_training(kind):
     check_dropout(with_random_weights(VARIANTS[kind], rate=0.5), TOKENS)
 
 

@@ -1,4 +1,4 @@
-"""Folders of published Marian models, and what may be wrong with them."""
+"""Tests of loading published Marian models, including damaged and unsupported ones."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from keras_transformer.export.ctranslate2 import CTranslate2Translate, export_ct
 from keras_transformer.models.marian import read_marian
 
 D, FF = 6, 10
-ORDER = [0, 3, 1, 4, 2, 5]  # of the axis D: sines and cosines in turn
+ORDER = [0, 3, 1, 4, 2, 5]  # permutation of the model axis that interleaves sines and cosines
 MARIAN = {
     "architectures": ["MarianMTModel"],
     "model_type": "marian",
@@ -57,20 +57,20 @@ def layer_shapes(layer, attentions):
     return {**shapes, **feed_forward, **norm(f"{layer}.final_layer_norm")}
 
 
-def publish_weights(folder, words, leave_out=(), **more):
-    """Writes random weights; returns them."""
+def publish_weights(folder, vocab_size, omitted=(), **extra):
+    """Writes random weights and returns them."""
     shapes = {
-        "model.shared.weight": (words, D),
-        "final_logits_bias": (1, words),
+        "model.shared.weight": (vocab_size, D),
+        "final_logits_bias": (1, vocab_size),
         **layer_shapes("model.encoder.layers.0", ["self_attn"]),
         **layer_shapes("model.decoder.layers.0", ["self_attn", "encoder_attn"]),
-        **more,
+        **extra,
     }
     rng = np.random.default_rng(0)
     weights = {
         name: rng.normal(size=shape).astype("float32")
         for name, shape in shapes.items()
-        if name not in leave_out
+        if name not in omitted
     }
     save_file(weights, folder / "model.safetensors")
     return weights
@@ -87,8 +87,8 @@ def folder(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory):
-    """The tokenizers of the source and of the target language."""
+def tokenizers(tmp_path_factory):
+    """The tokenizers of the source and the target language."""
     folder = tmp_path_factory.mktemp("tokenizers")
     publish_tokenizers(folder)
     return MarianTokenizer.load(folder)
@@ -100,23 +100,23 @@ def change_config(folder, **changes):
     return config["vocab_size"]
 
 
-def refused(folder, message, error=ValueError):
+def check_error(folder, message, error=ValueError):
     with pytest.raises(error, match=message):
         Translate.from_marian(folder)
 
 
 class TestModel:
-    def test_every_weight_has_its_place(self, folder):
+    def test_every_weight_is_loaded(self, folder):
         weights = load_file(folder / "model.safetensors")
         model, source, _ = read_marian(folder)
-        # The row of the padding is also that of the start.
+        # The published row of padding is loaded twice, as [PAD] and as [START].
         for name, axis in (("model.shared.weight", 0), ("final_logits_bias", 1)):
             weights[name] = np.take(weights[name], source.published_ids, axis=axis)
         found = sorted(w.astype("float64").sum() for w in model.get_weights())
         expected = sorted(w.astype("float64").sum() for w in weights.values())
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
-    def test_special_words_are_the_first_ones(self, folder):
+    def test_special_tokens_come_first(self, folder):
         weights = load_file(folder / "model.safetensors")
         vectors, bias = weights["model.shared.weight"], weights["final_logits_bias"][0]
         model = Translate.from_marian(folder).model
@@ -126,8 +126,8 @@ class TestModel:
             assert numpy(model.bias)[ours] == bias[theirs]
         np.testing.assert_array_equal(found[4:], vectors[2:-1, ORDER])
 
-    def test_sines_and_cosines_take_turns(self, folder):
-        """Theirs come one after the other: the order of the axis makes up for it."""
+    def test_sinusoids_are_interleaved(self, folder):
+        """Marian concatenates sines and cosines, so loading permutes the model axis."""
         weights = load_file(folder / "model.safetensors")
         translate = Translate.from_marian(folder)
         angles = np.arange(5)[:, None] / 10000 ** (np.arange(0, D, 2) / D)
@@ -138,16 +138,14 @@ class TestModel:
         ours = numpy(translate.model.source_embedding(ids))
         np.testing.assert_allclose(ours[0], theirs[:, ORDER], atol=1e-5)
 
-    def test_what_reads_vectors_is_told_from_what_gives_them(self, folder):
+    def test_feed_forward_weights_are_permuted_on_the_model_axis(self, folder):
         weights = load_file(folder / "model.safetensors")
         layer = Translate.from_marian(folder).model.decoder.layers[0]
-        name, (inner, outer) = (
-            "model.decoder.layers.0.fc",
-            (
-                [numpy(weight) for weight in part.weights]
-                for part in (layer.feed_forward.inner, layer.feed_forward.outer)
-            ),
+        inner, outer = (
+            [numpy(weight) for weight in part.weights]
+            for part in (layer.feed_forward.inner, layer.feed_forward.outer)
         )
+        name = "model.decoder.layers.0.fc"
         np.testing.assert_array_equal(inner[0], weights[f"{name}1.weight"][:, ORDER].T)
         np.testing.assert_array_equal(inner[1], weights[f"{name}1.bias"])
         np.testing.assert_array_equal(outer[0], weights[f"{name}2.weight"][ORDER].T)
@@ -163,14 +161,14 @@ class TestModel:
         assert {name: config[name] for name in expected} == expected
         assert model.compute_dtype == "bfloat16" and not model.settings.norm_first
 
-    def test_copies_and_tables_of_positions_are_left_aside(self, folder):
+    def test_tied_copies_and_position_tables_are_ignored(self, folder):
         expected = Translate.from_marian(folder).model.get_weights()
-        words = change_config(folder)
+        vocab_size = change_config(folder)
         weights = load_file(folder / "model.safetensors")
         for name in ("lm_head.weight", "model.decoder.embed_tokens.weight"):
             weights[name] = weights["model.shared.weight"]
         weights["model.encoder.embed_positions.weight"] = np.zeros((64, D), "float32")
-        assert weights.pop("model.shared.weight").shape == (words, D)
+        assert weights.pop("model.shared.weight").shape == (vocab_size, D)
         save_file(weights, folder / "model.safetensors")
         for one, other in zip(
             Translate.from_marian(folder).model.get_weights(), expected, strict=True
@@ -179,18 +177,18 @@ class TestModel:
 
 
 class TestTranslating:
-    def test_in_every_way(self, folder):
+    def test_streaming_beam_search_and_prefixes(self, folder):
         translate = Translate.from_marian(folder, batch_tokens=64)
         plain = translate(SENTENCES)
         assert plain[1] == "" and all(isinstance(text, str) for text in plain)
         assert [x[0].text for x in translate.stream(iter(SENTENCES), window=2)] == plain
         best = translate.hypotheses(SENTENCES, beam_size=2, n_best=2)
-        assert [len(some) for some in best] == [2, 1, 2, 2]
-        begun = translate(SENTENCES[0], prefixes="Die Sonne")
-        assert begun.startswith("Die Sonne")
+        assert [len(hypotheses) for hypotheses in best] == [2, 1, 2, 2]
+        continued = translate(SENTENCES[0], prefixes="Die Sonne")
+        assert continued.startswith("Die Sonne")
         assert "[UNK]" not in translate(SENTENCES[-1], replace_unknown=True)
 
-    def test_attention_belongs_to_the_pieces(self, folder):
+    def test_attention_is_aligned_with_the_tokens(self, folder):
         translate = Translate.from_marian(folder)
         (found,) = translate.hypotheses(SENTENCES[0], return_attention=True)[0]
         source = translate.source_tokenizer
@@ -199,65 +197,65 @@ class TestTranslating:
         assert found.attention["cross"].shape == shape
 
     @pytest.mark.slow
-    def test_ctranslate2_is_given_the_bias(self, tmp_path):
+    def test_ctranslate2_export_includes_the_output_bias(self, tmp_path):
         pytest.importorskip("ctranslate2")
-        words = WordTokenizer.train([" ".join(f"w{i}" for i in range(30))])
+        tokenizer = WordTokenizer.train([" ".join(f"w{i}" for i in range(30))])
         settings = BlockSettings(h=2, d_model=8, d_ff=16)
-        sizes = (words.vocab_size, words.vocab_size)
+        sizes = (tokenizer.vocab_size, tokenizer.vocab_size)
         model = TransformerModel(*sizes, settings=settings, tie_output=True, output_bias=True)
         model.build(((None, None), (None, None)))
-        model.bias.assign(np.random.default_rng(0).normal(scale=3.0, size=words.vocab_size))
-        translate = Translate(model, words, words)
+        model.bias.assign(np.random.default_rng(0).normal(scale=3.0, size=tokenizer.vocab_size))
+        translate = Translate(model, tokenizer, tokenizer)
         export_ctranslate2(translate, tmp_path / "exported")
         sentences = [f"w{i} w{i + 1} w7" for i in range(29)]
         expected = translate(sentences)
         assert CTranslate2Translate(tmp_path / "exported")(sentences) == expected
-        model.bias.assign(np.zeros(words.vocab_size))
-        assert Translate(model, words, words)(sentences) != expected
+        model.bias.assign(np.zeros(tokenizer.vocab_size))
+        assert Translate(model, tokenizer, tokenizer)(sentences) != expected
 
-    def test_ctranslate2_has_its_own_converter(self, folder, tmp_path):
+    def test_ctranslate2_export_of_marian_is_refused(self, folder, tmp_path):
         translate = Translate.from_marian(folder)
         with pytest.raises(ValueError, match=r"converter\. Received: MarianTokenizer$"):
             export_ctranslate2(translate, tmp_path / "exported")
 
 
 class TestTokenizer:
-    def test_joins_what_it_takes_apart(self, both):
-        for tokenizer, sentences in zip(both, read_sentences(100), strict=True):
+    def test_decoding_inverts_encoding(self, tokenizers):
+        for tokenizer, sentences in zip(tokenizers, read_sentences(100), strict=True):
             for sentence in sentences:
                 ids = tokenizer.encode(sentence)
                 if UNKNOWN_ID not in ids:
                     assert tokenizer.decode([START_ID, *ids, END_ID, 7]) == sentence
             assert tokenizer.normalize("  two   spaces ") == "two spaces"
 
-    def test_ids_are_the_published_ones_after_the_special_ones(self, both):
-        source, target = both
+    def test_published_ids_follow_the_special_tokens(self, tokenizers):
+        source, target = tokenizers
         size = source.vocab_size
         assert size == target.vocab_size == len(set(source.published_ids)) + 1
         assert source.published_ids == [size - 2, 1, size - 2, 0, *range(2, size - 2)]
         assert source.tokens(range(4)) == ["[PAD]", "[UNK]", "[START]", "[END]"]
 
-    def test_a_code_is_a_token_at_the_beginning_only(self, both):
-        source, _ = both
+    def test_a_language_code_is_a_token_only_at_the_start(self, tokenizers):
+        source, _ = tokenizers
         assert source.tokenize(">>deu<< The sun")[0] == ">>deu<<"
         assert source.encode(">>xyz<< The sun")[0] == UNKNOWN_ID
         assert source.words(">>xyz<< The sun")[0] == ">>xyz<<"
         assert ">>deu<<" not in source.words("The >>deu<< sun") + source.words(">> The sun")
         assert source.normalize(">>deu<<The sun") == ">>deu<< The sun"
 
-    def test_names_of_special_tokens_are_text(self, both):
-        source, _ = both
+    def test_special_token_names_are_treated_as_text(self, tokenizers):
+        source, _ = tokenizers
         for text in ("</s>", "<unk>", "<pad>", "[PAD]", "[END]"):
             assert min(set(source.encode(text)) - {UNKNOWN_ID}, default=END_ID + 1) > END_ID
         pieces, _ = train_pieces("日本語" * 9, 7)
         processor = sentencepiece.SentencePieceProcessor(model_proto=pieces)
         vocabulary = {"</s>": 0, "<unk>": 1, "▁": 2, "<pad>": 3}
         tokenizer = MarianTokenizer(processor, vocabulary)
-        assert tokenizer.words("</s>") == ["▁", "</s>"]  # a single piece: nothing of it is known
+        assert tokenizer.words("</s>") == ["▁", "</s>"]  # SentencePiece merges unknown characters
         assert tokenizer.encode("</s>") == [END_ID + 1, UNKNOWN_ID]
 
-    def test_unknown_pieces_can_be_replaced(self, both):
-        _, target = both
+    def test_unknown_pieces_can_be_replaced(self, tokenizers):
+        _, target = tokenizers
         ids = target.encode("Das 日 ist 本.")
         assert ids.count(UNKNOWN_ID) == 2
         unknown = [w for w, i in zip(target.words("Das 日 ist 本."), ids, strict=True) if i == 1]
@@ -266,46 +264,48 @@ class TestTokenizer:
         assert target.decode(ids, ["x"]).count("[UNK]") == 1
         assert target.decode([PADDING_ID, *ids, PADDING_ID], unknown) == "Das 日 ist 本."
 
-    def test_nothing_is_no_token(self, both):
-        for tokenizer in both:
+    def test_empty_text_has_no_tokens(self, tokenizers):
+        for tokenizer in tokenizers:
             assert tokenizer.encode("") == tokenizer.encode("  ") == []
             assert encode_source(tokenizer, "") == [END_ID] and tokenizer.decode([]) == ""
 
 
-class TestRefusals:
+class TestInvalidFiles:
     @pytest.mark.parametrize("name", FILES)
-    def test_a_file_that_is_not_there(self, folder, name):
+    def test_a_missing_file_is_named(self, folder, name):
         (folder / name).unlink()
-        refused(folder, rf"There is no {name}\. Received: ", FileNotFoundError)
+        check_error(folder, rf"There is no {name}\. Received: ", FileNotFoundError)
 
-    def test_all_missing_files_of_the_tokenizers_are_named(self, folder):
+    def test_all_missing_tokenizer_files_are_named(self, folder):
         for name in FILES[2:]:
             (folder / name).unlink()
         message = r"There is no vocab\.json and no source\.spm and no target\.spm\."
-        refused(folder, message, FileNotFoundError)
+        check_error(folder, message, FileNotFoundError)
 
-    def test_weights_that_can_run_code(self, folder):
+    def test_pickled_weights_are_refused(self, folder):
         (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
         message = r"can run any code.*MarianMTModel\.from_pretrained\(folder\)\.save_pretrained"
-        refused(folder, message, FileNotFoundError)
+        check_error(folder, message, FileNotFoundError)
 
     @pytest.mark.parametrize("name", FILES[2:])
-    @pytest.mark.parametrize("share", (0.0, 0.5, 0.99))
-    def test_a_file_that_was_cut_short(self, folder, name, share):
+    @pytest.mark.parametrize("fraction", (0.0, 0.5, 0.99))
+    def test_a_truncated_tokenizer_file_is_refused(self, folder, name, fraction):
         content = (folder / name).read_bytes()
-        (folder / name).write_bytes(content[: int(share * len(content))])
-        refused(folder, rf"{name} (is damaged|holds no).*Received: .*{name}$")
+        (folder / name).write_bytes(content[: int(fraction * len(content))])
+        check_error(
+            folder, rf"{name} is not (valid JSON|a SentencePiece model).*Received: .*{name}$"
+        )
 
-    def test_weights_that_were_cut_short(self, folder):
+    def test_truncated_weights_are_refused(self, folder):
         content = (folder / "model.safetensors").read_bytes()
         (folder / "model.safetensors").write_bytes(content[:-9])
-        refused(folder, r"damaged or was cut short.*Received: .*safetensors$")
+        check_error(folder, r"damaged or truncated.*Received: .*safetensors$")
 
     @pytest.mark.parametrize(
         ("change", "message"),
         [
             ({"model_type": "bert"}, r"another architecture: expected marian\. Received: 'bert'$"),
-            ({"scale_embedding": False}, r"known\. Received: \{'scale_embedding': False\}$"),
+            ({"scale_embedding": False}, r"supported\. Received: \{'scale_embedding': False\}$"),
             ({"decoder_layers": 2}, r"Received: \{'decoder_layers': 2\}$"),
             ({"tie_word_embeddings": False}, r"Received: \{'tie_word_embeddings': False\}$"),
             ({"decoder_vocab_size": 7}, r"Received: \{'decoder_vocab_size': 7\}$"),
@@ -314,46 +314,46 @@ class TestRefusals:
             ({"vocab_size": 9}, r"different models: .*Received: \{'vocab_size': 9\}$"),
         ],
     )
-    def test_what_our_model_is_not(self, folder, change, message):
+    def test_an_unsupported_config_is_refused(self, folder, change, message):
         change_config(folder, **change)
-        refused(folder, message)
+        check_error(folder, message)
 
-    def test_a_config_without_a_size(self, folder):
+    def test_a_config_without_a_size_is_refused(self, folder):
         config = {name: value for name, value in MARIAN.items() if name != "d_model"}
         (folder / "config.json").write_text(json.dumps(config))
-        refused(folder, r"config\.json lacks d_model, vocab_size, pad_token_id, decoder_start")
+        check_error(folder, r"config\.json lacks d_model, vocab_size, pad_token_id, decoder_start")
 
     @pytest.mark.parametrize(
         ("vocabulary", "message"),
         [
-            ([], r"must hold a dictionary of integers\. Received: .*vocab\.json$"),
-            ({"</s>": "0"}, r"must hold a dictionary of integers\."),
+            ([], r"must contain a dictionary of integers\. Received: .*vocab\.json$"),
+            ({"</s>": "0"}, r"must contain a dictionary of integers\."),
             ({"</s>": 0, "<unk>": 1, "<pad>": 3}, r"0, 1, 2.*Received: 3 tokens, 3 ids$"),
             ({"</s>": 0, "<unk>": 1, "<pad>": 1}, r"0, 1, 2.*Received: 3 tokens, 2 ids$"),
             ({"</s>": 0, "a": 1}, r"Received: no \['<pad>', '<unk>'\]$"),
         ],
     )
-    def test_a_strange_vocabulary(self, folder, vocabulary, message):
+    def test_an_invalid_vocabulary_is_refused(self, folder, vocabulary, message):
         (folder / "vocab.json").write_text(json.dumps(vocabulary))
-        refused(folder, message)
+        check_error(folder, message)
 
-    def test_every_weight_that_does_not_fit_is_named(self, folder):
-        words = change_config(folder)
-        shapes = {"final_logits_bias": (words,), "model.encoder.layers.1.fc1.bias": (FF,)}
+    def test_every_mismatched_weight_is_named(self, folder):
+        vocab_size = change_config(folder)
+        shapes = {"final_logits_bias": (vocab_size,), "model.encoder.layers.1.fc1.bias": (FF,)}
         shapes["model.decoder.layers.0.fc1.weight"] = (FF, D + 1)
-        gone = ("model.encoder.layers.0.fc2.bias", "model.shared.weight")
-        publish_weights(folder, words, gone, **shapes)
-        with pytest.raises(ValueError, match=r"with 5 such weights$") as error:
+        omitted = ("model.encoder.layers.0.fc2.bias", "model.shared.weight")
+        publish_weights(folder, vocab_size, omitted, **shapes)
+        with pytest.raises(ValueError, match=r"with 5 mismatched weights$") as error:
             Translate.from_marian(folder)
-        for complaint in (
-            rf"final_logits_bias has the shape ({words},) instead of (1, {words})",
+        for message in (
+            rf"final_logits_bias has the shape ({vocab_size},) instead of (1, {vocab_size})",
             "model.decoder.layers.0.fc1.weight has the shape (10, 7) instead of (10, 6)",
             "model.encoder.layers.0.fc2.bias is missing",
             "model.shared.weight is missing",
-            "model.encoder.layers.1.fc1.bias is left over",
+            "model.encoder.layers.1.fc1.bias is unexpected",
         ):
-            assert complaint in str(error.value)
+            assert message in str(error.value)
 
-    def test_no_sentencepiece(self, folder, monkeypatch):
+    def test_sentencepiece_is_required(self, folder, monkeypatch):
         monkeypatch.setitem(sys.modules, "sentencepiece", None)
-        refused(folder, r"pip install keras-transformer\[marian\]\. Received: ", ImportError)
+        check_error(folder, r"pip install keras-transformer\[marian\]\. Received: ", ImportError)

@@ -48,10 +48,10 @@ with_random_weights = TestRecurrentTranslator.with_random_weights
 
 class TestAttention:
     @ALL
-    def test_has_the_shape_of_one_layer_with_one_head(self, variant):
+    def test_weights_have_one_layer_and_one_head(self, variant):
         model = with_random_weights(**variant)
-        scores = model.attention_scores(SOURCE, TARGET_INPUT)
-        assert {kind: [tuple(x.shape) for x in some] for kind, some in scores.items()} == {
+        scores = model.attention_weights(SOURCE, TARGET_INPUT)
+        assert {kind: [tuple(x.shape) for x in layers] for kind, layers in scores.items()} == {
             "cross": [(2, 1, 5, 6)]
         }
         weights = numpy(scores["cross"][0])
@@ -60,15 +60,15 @@ class TestAttention:
             np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
 
     @ALL
-    def test_step_by_step_it_is_the_same(self, variant):
+    def test_step_by_step_weights_match_call(self, variant):
         model = with_random_weights(**variant)
-        together = numpy(model.attention_scores(SOURCE, TARGET_INPUT)["cross"][0])
+        expected = numpy(model.attention_weights(SOURCE, TARGET_INPUT)["cross"][0])
         cache, memory = model.start(SOURCE, 5)
         for t in range(5):
             with record_attention() as weights:
                 _, cache = model.step(TARGET_INPUT[:, t], t, cache, memory)
             row = numpy(model.group_attention(weights)["cross"][0])
-            np.testing.assert_allclose(row[:, :, 0], together[:, :, t], atol=1e-5)
+            np.testing.assert_allclose(row[:, :, 0], expected[:, :, t], atol=1e-5)
         assert model.group_attention({}) == {}
 
 
@@ -83,13 +83,13 @@ class TestArguments:
     def test_odd_units_are_refused(self):
         check_refused(make, units=7)
 
-    def test_unknown_choices_are_refused(self):
+    def test_unknown_options_are_refused(self):
         check_refused(make, attention="dot")
         check_refused(make, cell="rnn")
         for name, value in {"score": "sum", "window": 0, "alignment": "local"}.items():
             check_refused(lambda **x: make(attention="luong", **x), **{name: value})
 
-    @pytest.mark.parametrize("choice", ({"score": "dot"}, {"window": 2}))
-    def test_choices_of_luong_are_not_of_bahdanau(self, choice):
-        with pytest.raises(ValueError, match="of Luong's attention"):
-            make(**choice)
+    @pytest.mark.parametrize("option", ({"score": "dot"}, {"window": 2}))
+    def test_luong_options_require_luong_attention(self, option):
+        with pytest.raises(ValueError, match="options of Luong's attention"):
+            make(**option)

@@ -42,7 +42,7 @@ class _Transformer:
     model_class = TransformerModel
     sizes = SIZES
     larger = LARGER
-    still = ("key_projection/bias",)  # the same for all scores of a row
+    zero_gradient = ("key_projection/bias",)  # softmax ignores a constant added to all scores
 
     @classmethod
     def arguments(cls, **kwargs):
@@ -70,7 +70,7 @@ def test_any_length_is_allowed():
     assert model((SOURCE[:, :1], TARGET_INPUT[:, :1])).shape == (2, 1, 13)
 
 
-def test_the_cache_has_room_for_all_steps():
+def test_the_cache_covers_all_steps():
     cache, _ = make().start(SOURCE, 7)
     shapes = {tuple(x.shape) for x in keras.tree.flatten(cache)}
     assert shapes == {
@@ -80,14 +80,14 @@ def test_the_cache_has_room_for_all_steps():
     }
 
 
-def test_fit_reports_the_loss_and_accuracy_of_all_words():
+def test_evaluation_averages_loss_and_accuracy_over_all_tokens():
     model = with_random_weights()
     model.compile("adam", MaskedCrossEntropy(), metrics=[MaskedAccuracy()], jit_compile=False)
     found = model.evaluate((SOURCE, TARGET_INPUT), TARGET, verbose=0, return_dict=True)
-    loss, words = masked_cross_entropy(TARGET, logits_of(model))
-    right, _ = masked_accuracy(TARGET, logits_of(model))
-    assert found["loss"] == pytest.approx(float(loss / words), rel=1e-4)
-    assert found["masked_accuracy"] == pytest.approx(float(right / words), rel=1e-4)
+    total, count = masked_cross_entropy(TARGET, logits_of(model))
+    correct, _ = masked_accuracy(TARGET, logits_of(model))
+    assert found["loss"] == pytest.approx(float(total / count), rel=1e-4)
+    assert found["masked_accuracy"] == pytest.approx(float(correct / count), rel=1e-4)
 
 
 class TestSharing:
@@ -95,7 +95,7 @@ class TestSharing:
         model = make(**variant)
         return len(model.weights), model.count_params()
 
-    def test_a_tied_output_has_no_projection_of_its_own(self):
+    def test_a_tied_output_has_no_separate_projection(self):
         (weights, parameters), (tied, tied_parameters) = (
             self.weights(),
             self.weights(tie_output=True),
@@ -113,35 +113,34 @@ class TestSharing:
         np.testing.assert_allclose(logits_of(model), expected, atol=1e-5)
 
     def test_shared_embeddings_are_one_variable(self):
-        apart, shared = (
+        separate, shared = (
             self.weights(enc_vocab_size=13, share_embeddings=share) for share in (False, True)
         )
-        assert apart[0] - shared[0] == 1
-        assert apart[1] - shared[1] == 8 * 13
+        assert separate[0] - shared[0] == 1
+        assert separate[1] - shared[1] == 8 * 13
 
-    def test_a_tied_output_scores_with_the_words_of_the_target(self):
+    def test_a_tied_output_uses_the_target_embeddings(self):
         model = with_random_weights(tie_output=True)
-        words = model.target_embedding.words.embeddings
+        embeddings = model.target_embedding.words.embeddings
         before = logits_of(model)
-        words.assign(
-            np.concatenate([numpy(words)[:-1], 2 * numpy(words)[-1:]])
-        )  # the input lacks 12
+        # The first target input does not contain token 12, so only its logits double.
+        embeddings.assign(np.concatenate([numpy(embeddings)[:-1], 2 * numpy(embeddings)[-1:]]))
         after = logits_of(model)[:1]
         np.testing.assert_allclose(after[..., :-1], before[:1, :, :-1], atol=1e-5)
         np.testing.assert_allclose(after[..., -1], 2 * before[:1, :, -1], atol=1e-4)
 
 
 class TestAttentionScores:
-    def test_has_an_entry_per_layer_with_a_matrix_per_head(self):
-        scores = make(n=3).attention_scores(SOURCE, TARGET_INPUT)
+    def test_one_entry_per_layer_with_one_matrix_per_head(self):
+        scores = make(n=3).attention_weights(SOURCE, TARGET_INPUT)
         shapes = {"encoder": (2, 2, 6, 6), "causal": (2, 2, 5, 5), "cross": (2, 2, 5, 6)}
-        assert {name: [tuple(x.shape) for x in some] for name, some in scores.items()} == {
+        assert {name: [tuple(x.shape) for x in layers] for name, layers in scores.items()} == {
             name: [shape] * 3 for name, shape in shapes.items()
         }
 
-    def test_rows_sum_to_one_and_leave_out_padding_and_the_future(self):
-        scores = with_random_weights().attention_scores(SOURCE, TARGET_INPUT)
-        closed = {
+    def test_rows_sum_to_one_and_exclude_padding_and_the_future(self):
+        scores = with_random_weights().attention_weights(SOURCE, TARGET_INPUT)
+        masked = {
             "encoder": np.broadcast_to(SOURCE[:, None] == 0, (2, 6, 6)),
             "causal": (TARGET_INPUT[:, None] == 0) | ~np.tri(5, dtype=bool),
             "cross": np.broadcast_to(SOURCE[:, None] == 0, (2, 5, 6)),
@@ -150,22 +149,22 @@ class TestAttentionScores:
             for weights in layers:
                 np.testing.assert_allclose(numpy(weights).sum(axis=-1), 1, atol=1e-5)
                 zero = numpy(weights) == 0
-                np.testing.assert_array_equal(zero, np.repeat(closed[name][:, None], 2, axis=1))
+                np.testing.assert_array_equal(zero, np.repeat(masked[name][:, None], 2, axis=1))
 
-    def test_the_first_is_worked_out_from_the_projections(self):
+    def test_first_encoder_layer_matches_numpy(self):
         model = make()
-        found = numpy(model.attention_scores(SOURCE, TARGET_INPUT)["encoder"][0])
+        found = numpy(model.attention_weights(SOURCE, TARGET_INPUT)["encoder"][0])
         attention, x = model.encoder.layers[0].self_attention, model.source_embedding(SOURCE)
         q, k = (
             numpy(project(x)).reshape(2, 6, 2, 3).transpose(0, 2, 1, 3)
             for project in (attention.query_projection, attention.key_projection)
         )
-        odds = np.exp(q @ k.swapaxes(-1, -2) / np.sqrt(3)) * (SOURCE != 0)[:, None, None]
-        np.testing.assert_allclose(found, odds / odds.sum(axis=-1, keepdims=True), atol=1e-5)
+        exp = np.exp(q @ k.swapaxes(-1, -2) / np.sqrt(3)) * (SOURCE != 0)[:, None, None]
+        np.testing.assert_allclose(found, exp / exp.sum(axis=-1, keepdims=True), atol=1e-5)
 
-    def test_layers_of_one_kind_are_told_apart(self):
-        scores = with_random_weights().attention_scores(SOURCE, SOURCE)
-        matrices = [numpy(x).round(3).tobytes() for some in scores.values() for x in some]
+    def test_layers_have_distinct_weights(self):
+        scores = with_random_weights().attention_weights(SOURCE, SOURCE)
+        matrices = [numpy(x).round(3).tobytes() for layers in scores.values() for x in layers]
         assert len(set(matrices)) == 6
 
 
@@ -175,12 +174,12 @@ class TestArguments:
         check_refused(make, enc_seq_length=0)
         check_refused(make, dec_seq_length=0)
 
-    def test_the_arguments_of_the_course_are_settings(self):
+    def test_the_course_arguments_give_the_same_settings(self):
         flat = {**SIZES, "d_ff_inner": SIZES["d_ff"]}
         del flat["d_ff"]
         assert TransformerModel(**flat).settings == make().settings
 
-    def test_longer_sequences_than_announced_are_refused(self):
+    def test_sequences_longer_than_the_maximum_are_refused(self):
         model = make(enc_seq_length=6, dec_seq_length=5)
         assert model((SOURCE, TARGET_INPUT)).shape == (2, 5, 13)
         for side, inputs in (
@@ -194,10 +193,10 @@ class TestArguments:
         with pytest.raises(ValueError, match=r"even.*Received: \w+=7$"):
             make(d_model=7)
 
-    def test_a_second_bias_is_refused(self):
+    def test_output_bias_requires_a_tied_output(self):
         with pytest.raises(ValueError, match=r"Received: output_bias=True, tie_output=False$"):
             make(output_bias=True)
 
-    def test_vocabularies_of_two_sizes_are_not_shared(self):
+    def test_shared_embeddings_require_equal_vocabulary_sizes(self):
         with pytest.raises(ValueError, match=r"Received: enc_vocab_size=11, dec_vocab_size=13$"):
             make(share_embeddings=True)

@@ -49,7 +49,7 @@ def logits_of(model, images=IMAGES):
 
 
 @HEADS
-def test_logits_are_scores_of_all_classes(d_head):
+def test_output_has_one_logit_per_class(d_head):
     model = make(d_head=d_head)
     assert model(IMAGES).shape == (2, 7)
     assert model.compute_output_shape(IMAGES.shape) == (2, 7)
@@ -57,7 +57,7 @@ def test_logits_are_scores_of_all_classes(d_head):
 
 
 @HEADS
-def test_built_is_as_good_as_called(d_head):
+def test_build_and_call_create_the_same_weights(d_head):
     built, called = make(d_head=d_head), make(d_head=d_head)
     built.build((None, 4, 6, 3))
     called(IMAGES)
@@ -66,7 +66,7 @@ def test_built_is_as_good_as_called(d_head):
 
 
 @HEADS
-def test_the_head_reads_the_class_token_alone(d_head):
+def test_the_head_reads_only_the_class_token(d_head):
     model = with_random_weights(d_head=d_head)
     x = numpy(model.encode(IMAGES))[:, 0]
     kernel, bias = model.classifier.get_weights()
@@ -75,12 +75,12 @@ def test_the_head_reads_the_class_token_alone(d_head):
     np.testing.assert_allclose(logits_of(model), x @ kernel + bias, atol=1e-4)
 
 
-def test_a_linear_head_begins_at_zero_and_one_with_a_hidden_layer_does_not():
+def test_only_a_linear_head_starts_at_zero():
     np.testing.assert_array_equal(logits_of(make()), 0)
     assert np.abs(logits_of(make(d_head=9))).max() > 1e-3
 
 
-def test_every_patch_matters():
+def test_output_depends_on_every_patch():
     model = with_random_weights()
     y = logits_of(model)
     for i in (0, 2):
@@ -91,13 +91,13 @@ def test_every_patch_matters():
 
 
 class TestFineTuning:
-    def test_knows_what_the_first_model_knows(self):
+    def test_keeps_the_encoder_and_resets_the_head(self):
         model = with_random_weights(d_head=9)
         tuned = model.for_fine_tuning(3)
         np.testing.assert_allclose(numpy(tuned.encode(IMAGES)), numpy(model.encode(IMAGES)))
         np.testing.assert_array_equal(logits_of(tuned), np.zeros((2, 3)))
 
-    def test_reads_larger_images_at_interpolated_positions(self):
+    def test_interpolates_positions_for_larger_images(self):
         model = with_random_weights(d_head=9)
         tuned = model.for_fine_tuning(3, image_size=(8, 12))
         assert tuned.encode(normal(1, 8, 12, 3)).shape == (1, 1 + 4 * 6, 8)
@@ -108,7 +108,7 @@ class TestFineTuning:
         corners = numpy(model.embedding.positions)[1:].reshape(2, 3, 8)[::1, ::2]
         np.testing.assert_allclose(grid[::3, ::5], corners, atol=1e-5)
 
-    def test_leaves_the_first_model_as_it_is(self):
+    def test_does_not_change_the_original_model(self):
         model = with_random_weights()
         before = model.get_weights()
         tuned = model.for_fine_tuning(3)
@@ -116,45 +116,45 @@ class TestFineTuning:
         for weight, old in zip(model.get_weights(), before, strict=True):
             np.testing.assert_array_equal(weight, old)
 
-    def test_needs_a_built_model(self):
+    def test_requires_a_built_model(self):
         with pytest.raises(ValueError, match=r"Received: vision_transformer\w*, not built$"):
             make().for_fine_tuning(3)
 
-    def test_the_other_size_must_hold_whole_patches(self):
+    def test_image_size_must_be_a_multiple_of_the_patch_size(self):
         with pytest.raises(ValueError, match=r"multiple of `patch_size`\. Received: image_size="):
             with_random_weights().for_fine_tuning(3, image_size=(8, 13))
 
-    def test_keeps_the_policy(self):
+    def test_keeps_the_dtype_policy(self):
         model = with_random_weights(dtype="mixed_bfloat16")
         assert model.for_fine_tuning(3).dtype_policy.name == "mixed_bfloat16"
 
 
 class TestSaving:
     @HEADS
-    def test_made_again_from_its_config(self, d_head):
+    def test_recreated_from_its_config(self, d_head):
         model = make(d_head=d_head, name="another", dtype="mixed_bfloat16")
-        again = VisionTransformer.from_config(model.get_config())
-        assert again.get_config() == model.get_config()
-        assert (again.name, again.dtype_policy.name) == ("another", "mixed_bfloat16")
+        recreated = VisionTransformer.from_config(model.get_config())
+        assert recreated.get_config() == model.get_config()
+        assert (recreated.name, recreated.dtype_policy.name) == ("another", "mixed_bfloat16")
         y = logits_of(model)
-        logits_of(again)
-        again.set_weights(model.get_weights())
-        np.testing.assert_allclose(logits_of(again), y, atol=1e-6)
+        logits_of(recreated)
+        recreated.set_weights(model.get_weights())
+        np.testing.assert_allclose(logits_of(recreated), y, atol=1e-6)
 
     @HEADS
-    def test_saved_here_and_loaded_elsewhere(self, d_head, tmp_path, other_process):
+    def test_saved_and_loaded_in_another_process(self, d_head, tmp_path, other_process):
         model = with_random_weights(d_head=d_head)
 
         inputs = keras.Input((4, 6, 3))
         check_saved(keras.Model([inputs], model(inputs)), [IMAGES], tmp_path, other_process)
 
-    def test_a_fine_tuned_model_is_saved_as_any_other(self, tmp_path):
+    def test_a_fine_tuned_model_is_saved_and_loaded(self, tmp_path):
         tuned = with_random_weights().for_fine_tuning(3, image_size=(8, 12))
         tuned.set_weights(random_weights(tuned))
         tuned.save(tmp_path / "tuned.keras")
         images = normal(1, 8, 12, 3)
-        again = keras.models.load_model(tmp_path / "tuned.keras")
-        np.testing.assert_allclose(logits_of(again, images), logits_of(tuned, images), atol=1e-6)
+        loaded = keras.models.load_model(tmp_path / "tuned.keras")
+        np.testing.assert_allclose(logits_of(loaded, images), logits_of(tuned, images), atol=1e-6)
 
 
 @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
@@ -164,7 +164,7 @@ def test_half_precision_is_finite_and_close(policy):
     found = half(IMAGES)
     assert dtype_of(found) == HALF_POLICIES[policy]
     half.set_weights(model.get_weights())
-    atol = 0.05 if policy == "mixed_float16" else 0.4  # three bits less
+    atol = 0.05 if policy == "mixed_float16" else 0.4  # bfloat16 has three fewer mantissa bits
     np.testing.assert_allclose(logits_of(half), y, atol=atol)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     jit_compile = keras.config.backend() == "jax"
@@ -173,7 +173,7 @@ def test_half_precision_is_finite_and_close(policy):
     assert all(np.isfinite(numpy(w)).all() for w in half.weights)
 
 
-def test_drops_out_in_training_only():
+def test_dropout_is_active_only_in_training():
     check_dropout(make(rate=0.5, d_head=9), IMAGES)
 
 
@@ -186,8 +186,9 @@ def test_one_step_changes_every_weight():
     model.compile(keras.optimizers.SGD(1.0), loss, jit_compile=jit_compile)
     model.train_on_batch(IMAGES, np.array([0, 6]))
     for weight, old in zip(model.weights, before, strict=True):
-        still = weight.path.endswith("key_projection/bias")  # the same for all scores of a row
-        assert (np.abs(numpy(weight) - old).max() > 1e-7) != still, weight.path
+        # Softmax ignores a constant added to all scores of a row.
+        zero_gradient = weight.path.endswith("key_projection/bias")
+        assert (np.abs(numpy(weight) - old).max() > 1e-7) != zero_gradient, weight.path
 
 
 class TestArguments:
@@ -196,7 +197,7 @@ class TestArguments:
         for size in (0, -1, 2.0, True):
             check_refused(make, d_head=size)
 
-    def test_images_must_hold_whole_patches(self):
+    def test_image_size_must_be_a_multiple_of_the_patch_size(self):
         check_refused(make, image_size=(4, 6), patch_size=3)
 
     def test_images_of_another_size_are_refused(self):

@@ -117,7 +117,7 @@ def test_the_page_of_a_long_sentence_is_small(tmp_path):
 def test_what_does_not_fit_is_refused(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         write_attention_page(tmp_path / "page.html", [make_view()._replace(**changes)], "title")
-    with pytest.raises(ValueError, match=r"no attention to show\. Received: views=\[\]$"):
+    with pytest.raises(ValueError, match=r"at least one view\. Received: views=\[\]$"):
         write_attention_page(tmp_path / "page.html", [], "title")
     assert os.listdir(tmp_path) == []
 
@@ -129,7 +129,7 @@ def test_a_page_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypatch)
     path = tmp_path / "page.html"
     path.write_text("old")
     monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match="unharmed"):
+    with pytest.raises(OSError, match="is unchanged"):
         write_attention_page(path, [make_view()], "title")
     assert path.read_text() == "old" and os.listdir(tmp_path) == [path.name]
 
@@ -224,5 +224,5 @@ def test_half_precision_is_shown_as_well(tmp_path):
 
 
 def test_a_text_that_is_too_long_is_refused():
-    with pytest.raises(ValueError, match=r"reads 16 tokens at most.*Received: 27 tokens$"):
+    with pytest.raises(ValueError, match=r"takes at most 16 tokens.*Received: 27 tokens$"):
         text_views(make_bert(), TOKENIZER, " ".join([TEXTS[0]] * 5))

@@ -78,7 +78,7 @@ def translations(server, sentence):
 def asking(pool, server, sentences):
     """Asks for all of them at once; they wait until `translating` lets them."""
     answers = [pool.submit(ask, server, "/translate", {"sentence": x}) for x in sentences]
-    until(lambda: len(server.translator._sentences) >= len(sentences))
+    until(lambda: len(server.translator._translation_queue) >= len(sentences))
     return answers
 
 
@@ -171,7 +171,7 @@ def test_those_who_ask_at_once_are_translated_together(speller, pool):
 
 
 def test_what_was_translated_lately_is_not_translated_again(speller, monkeypatch):
-    monkeypatch.setattr(shared_translator, "_KEPT", 2)
+    monkeypatch.setattr(shared_translator, "_CACHE_SIZE", 2)
     speller.may_go_on.set()
     with running(speller) as server:
         for sentence in ("one", "two", "one", "three", "two", "one"):
@@ -194,7 +194,7 @@ def test_attention_lets_translations_pass(speller, pool, monkeypatch):
         assert speller.began.wait(20)
         for number in range(3):
             pool.submit(ask, server, "/attention", {"sentence": f"two {number}", "index": 0})
-        until(lambda: len(server.translator._pictures) == 3)
+        until(lambda: len(server.translator._attention_queue) == 3)
         answers = asking(pool, server, [f"three {number}" for number in range(6)])
         speller.may_go_on.set()
         assert first.result() and all(answer.result()[0] == 200 for answer in answers)
@@ -209,17 +209,17 @@ def test_attention_lets_translations_pass(speller, pool, monkeypatch):
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [
-        (b"", 400, "Send a JSON object in UTF-8. Received: b''"),
+        (b"", 400, "must be a JSON object in UTF-8. Received: b''"),
         (b"sentence=one", 400, "Received: b'sentence=one'"),
-        (b'{"sentence": "f\xfcr"}', 400, "Send a JSON object in UTF-8."),
-        (b'["one"]', 400, "Send a JSON object"),
-        (b"[" * 60_000, 400, "Send a JSON object"),
-        (b"9" * 6_000, 400, "Send a JSON object"),
-        (b"{}", 400, "Give a `sentence`, a text. Received: None"),
+        (b'{"sentence": "f\xfcr"}', 400, "must be a JSON object in UTF-8."),
+        (b'["one"]', 400, "must be a JSON object"),
+        (b"[" * 60_000, 400, "must be a JSON object"),
+        (b"9" * 6_000, 400, "must be a JSON object"),
+        (b"{}", 400, "`sentence` must be a string. Received: None"),
         (b'{"sentence": ["one"]}', 400, "Received: ['one']"),
-        (b'{"sentence": ""}', 400, "Type a sentence: there are no words. Received: ''"),
-        (b'{"sentence": " \\n\\u00a0"}', 400, "there are no words."),
-        (b'{"sentence": "one \\ud83d"}', 400, "Received: half a character"),
+        (b'{"sentence": ""}', 400, "Type a sentence: the text has no words. Received: ''"),
+        (b'{"sentence": " \\n\\u00a0"}', 400, "the text has no words."),
+        (b'{"sentence": "one \\ud83d"}', 400, "Received: an unpaired surrogate"),
         (json.dumps({"sentence": "one " * 1025}), 413, "Received: 1,025 tokens"),
         (json.dumps({"sentence": "a" * 70_000}), 413, "at most 65,536 bytes. Received: 70016"),
         (json.dumps({"sentence": "a" * 5_000_000}), 413, "Received: 5000016 bytes"),
@@ -241,19 +241,19 @@ def test_attention_is_of_a_translation(server, index):
 def test_attention_of_a_long_sentence_is_not_drawn(server, monkeypatch):
     monkeypatch.setattr(shared_translator, "MAX_DRAWN_TOKENS", 4)
     status, reason = error_of(server, "/attention", {"sentence": "one " * 4, "index": 0})
-    assert status == 413 and reason.startswith("Attention is drawn for at most 4 tokens")
+    assert status == 413 and reason.startswith("Attention is shown for at most 4 tokens")
 
 
 @pytest.mark.parametrize(
     ("method", "path", "headers", "status", "message"),
     [
-        ("GET", "/translate", {}, 405, "/translate is asked for with POST. Received: GET"),
-        ("POST", "/", JSON, 405, "/ is asked for with GET. Received: POST"),
+        ("GET", "/translate", {}, 405, "/translate requires the method POST. Received: GET"),
+        ("POST", "/", JSON, 405, "/ requires the method GET. Received: POST"),
         ("OPTIONS", "/translate", {}, 405, "Received: OPTIONS"),
         ("DELETE", "/", {}, 405, "Received: DELETE"),
-        ("GET", "/../setup.cfg", {}, 404, "There is no such page. Received: '/../setup.cfg'"),
+        ("GET", "/../setup.cfg", {}, 404, "Page not found. Received: '/../setup.cfg'"),
         ("POST", "/translate", {}, 415, "Received: text/plain"),
-        ("POST", "/translate", {"Content-Type": "text/plain"}, 415, "as application/json"),
+        ("POST", "/translate", {"Content-Type": "text/plain"}, 415, "must be application/json"),
         ("POST", "/translate", {**JSON, "Content-Length": "-5"}, 411, "Received: '-5'"),
         ("POST", "/translate", {**JSON, "Content-Length": "9" * 5000}, 413, "too long"),
         ("POST", "/translate", {**JSON, "Host": "evil.example"}, 403, "Host 'evil.example'"),
@@ -300,7 +300,7 @@ def test_what_fails_is_said_and_the_next_is_translated(speller, pool, caplog):
         assert first.result()
         assert [answer.result()[0] for answer in answers] == [200, 500, 200]
         reason = json.loads(answers[1].result()[2])["error"]
-        assert reason.startswith("Translating failed") and "secret" not in reason
+        assert reason.startswith("Translation failed") and "secret" not in reason
         assert "a secret of the model" in caplog.text
         assert translations(server, "four")
 
@@ -313,12 +313,12 @@ def test_numbers_that_are_none_are_a_failure(speller, monkeypatch, caplog):
 
 
 def test_more_than_there_is_room_for_is_refused(speller, pool):
-    with running(speller, room=2) as server:
+    with running(speller, queue_size=2) as server:
         first = pool.submit(translations, server, "one")
         assert speller.began.wait(20)
         answers = asking(pool, server, ["two", "three"])
         status, reason = error_of(server, "/translate", {"sentence": "four"})
-        assert status == 503 and reason.endswith("try again. Received: 2 requests before")
+        assert status == 503 and reason.endswith("try again later. Received: 2 waiting requests")
         speller.may_go_on.set()
         assert first.result() and all(answer.result()[0] == 200 for answer in answers)
         assert translations(server, "four")
@@ -328,7 +328,7 @@ def test_who_waits_too_long_is_told_so_and_not_translated_for(speller):
     with running(speller, timeout=0.2) as server:
         for sentence in ("one", "two"):  # it is at the first, the second is behind it
             status, reason = error_of(server, "/translate", {"sentence": sentence})
-            assert status == 504 and reason.endswith("Received: nothing in 0.2 seconds")
+            assert status == 504 and reason.endswith("Received: no result within 0.2 seconds")
         speller.may_go_on.set()
         assert translations(server, "three")
     assert speller.batches == [["one"], ["three"]]
@@ -343,7 +343,7 @@ def test_who_waits_at_the_end_is_told_so(speller, pool):
         server.translator.close()
         assert answer.result()[0] == 503
         status, reason = error_of(server, "/translate", {"sentence": "three"})
-        assert status == 503 and reason.startswith("The server is stopping.")
+        assert status == 503 and reason.startswith("The server is shutting down.")
 
 
 # Beginning and ending
@@ -356,7 +356,7 @@ def test_who_waits_at_the_end_is_told_so(speller, pool):
         ({"beam_size": 0}, r"Received: beam_size=0$"),
         ({"port": 1 << 16}, r"from 0 to 65535\. Received: port=65536$"),
         ({"port": "80"}, r"Received: port='80'$"),
-        ({"room": 0}, r"Received: room=0$"),
+        ({"queue_size": 0}, r"Received: queue_size=0$"),
         ({"timeout": 0}, r"Received: timeout=0$"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Folders of published models, and what may be wrong with them."""
+"""Tests of loading published BERT and DistilBERT models, including damaged ones."""
 
 import json
 
@@ -105,7 +105,7 @@ ALL = pytest.mark.parametrize(
 
 
 def publish(folder, shapes, config=BERT, **changes):
-    """Writes a folder of random weights; returns them."""
+    """Writes a model folder with random weights and returns the weights."""
     rng = np.random.default_rng(0)
     weights = {name: rng.normal(size=shape).astype("float32") for name, shape in shapes.items()}
     folder.mkdir(exist_ok=True)
@@ -114,13 +114,13 @@ def publish(folder, shapes, config=BERT, **changes):
     return weights
 
 
-def refused(folder, message, load=Bert.from_pretrained, error=ValueError):
+def check_error(folder, message, load=Bert.from_pretrained, error=ValueError):
     with pytest.raises(error, match=message):
         load(folder)
 
 
 @ALL
-def test_every_weight_has_its_place(tmp_path, shapes, config):
+def test_every_weight_is_loaded(tmp_path, shapes, config):
     weights = publish(tmp_path, shapes, config)
     model = Bert.from_pretrained(tmp_path)
     found = sorted(w.astype("float64").sum() for w in model.get_weights())
@@ -128,11 +128,11 @@ def test_every_weight_has_its_place(tmp_path, shapes, config):
     assert model(IDS).shape == (1, 4, D)
 
 
-def test_dense_weights_are_turned_and_others_are_not(tmp_path):
+def test_only_dense_kernels_are_transposed(tmp_path):
     weights = publish(tmp_path, bert_shapes())
     model = Bert.from_pretrained(tmp_path)
-    words = numpy(model.embedding.words.embeddings)
-    np.testing.assert_array_equal(words, weights["embeddings.word_embeddings.weight"])
+    embeddings = numpy(model.embedding.words.embeddings)
+    np.testing.assert_array_equal(embeddings, weights["embeddings.word_embeddings.weight"])
     kernel, bias = model.encoder.layers[0].feed_forward.inner.get_weights()
     np.testing.assert_array_equal(kernel, weights["encoder.layer.0.intermediate.dense.weight"].T)
     np.testing.assert_array_equal(bias, weights["encoder.layer.0.intermediate.dense.bias"])
@@ -148,7 +148,7 @@ def test_arguments_come_from_the_config(tmp_path):
     assert Bert.from_pretrained(tmp_path, dtype="mixed_bfloat16").compute_dtype == "bfloat16"
 
 
-def test_old_names_of_norms_and_tables_of_numbers_are_understood(tmp_path):
+def test_old_norm_names_and_position_ids_are_accepted(tmp_path):
     expected = publish(tmp_path / "new", bert_shapes())
     weights = {
         name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): x
@@ -162,26 +162,26 @@ def test_old_names_of_norms_and_tables_of_numbers_are_understood(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_body_leaves_heads_aside(tmp_path):
+def test_a_body_ignores_task_heads(tmp_path):
     shapes = {**bert_shapes("bert."), **HEADS, **dense("qa_outputs", 2, D)}
     publish(tmp_path, shapes)
     assert Bert.from_pretrained(tmp_path).pooler == "tanh"
 
 
 class TestHeads:
-    def test_of_pretraining(self, tmp_path):
+    def test_pretraining(self, tmp_path):
         weights = publish(tmp_path, {**bert_shapes("bert."), **HEADS})
         model = PretrainingBert.from_pretrained(tmp_path)
         np.testing.assert_array_equal(numpy(model.bias), weights["cls.predictions.bias"])
         kernel = weights["cls.seq_relationship.weight"].T
         np.testing.assert_array_equal(numpy(model.next.kernel), kernel)
 
-    def test_of_answers(self, tmp_path):
+    def test_question_answering(self, tmp_path):
         weights = publish(tmp_path, {**bert_shapes("bert."), **dense("qa_outputs", 2, D)})
         model = AnsweringBert.from_pretrained(tmp_path)
         np.testing.assert_array_equal(numpy(model.span.kernel), weights["qa_outputs.weight"].T)
 
-    def test_of_a_distilled_classifier(self, tmp_path):
+    def test_distilbert_classifier(self, tmp_path):
         heads = {**dense("pre_classifier", D, D), **dense("classifier", 4, D)}
         weights = publish(tmp_path, {**distilbert_shapes("distilbert."), **heads}, DISTILBERT)
         model = EncoderClassifier.from_pretrained(tmp_path)
@@ -193,87 +193,87 @@ class TestHeads:
     def test_another_task_is_refused(self, tmp_path, model_class):
         publish(tmp_path, bert_shapes("bert."), architectures=["BertModel"])
         message = r"lacks the weights for this task: \w+.* is missing\..*'BertModel'"
-        refused(tmp_path, message, model_class.from_pretrained)
+        check_error(tmp_path, message, model_class.from_pretrained)
 
 
-class TestRefusals:
+class TestInvalidFiles:
     @ALL
     def test_every_missing_weight_is_named(self, tmp_path, shapes, config):
         names = [name for name in shapes if "pooler" not in name][::4]
         publish(tmp_path, {n: s for n, s in shapes.items() if n not in names}, config)
-        with pytest.raises(ValueError, match=f"with {len(names)} such weights$") as error:
+        with pytest.raises(ValueError, match=f"with {len(names)} mismatched weights$") as error:
             Bert.from_pretrained(tmp_path)
         assert all(f"{name} is missing" in str(error.value) for name in names)
 
     @ALL
-    def test_every_weight_left_over_is_named(self, tmp_path, shapes, config):
+    def test_every_unexpected_weight_is_named(self, tmp_path, shapes, config):
         publish(tmp_path, {**shapes, "more.weight": (1,), "layer.1.bias": (2,)}, config)
-        message = r"do not fit: layer\.1\.bias is left over; more\.weight is left over\."
-        refused(tmp_path, message)
+        message = r"match the model: layer\.1\.bias is unexpected; more\.weight is unexpected\."
+        check_error(tmp_path, message)
 
-    def test_a_weight_of_another_shape(self, tmp_path):
+    def test_a_weight_of_another_shape_is_named(self, tmp_path):
         shapes = {**bert_shapes(), "pooler.dense.bias": (7,)}
         publish(tmp_path, shapes)
-        refused(tmp_path, r"pooler\.dense\.bias has the shape \(7,\) instead of \(6,\)")
+        check_error(tmp_path, r"pooler\.dense\.bias has the shape \(7,\) instead of \(6,\)")
 
     @pytest.mark.parametrize("kind", ("marian", None))
-    def test_another_architecture(self, tmp_path, kind):
+    def test_another_architecture_is_refused(self, tmp_path, kind):
         publish(tmp_path, bert_shapes(), model_type=kind)
-        refused(tmp_path, rf"expected bert or distilbert\. Received: {kind!r}$")
+        check_error(tmp_path, rf"expected bert or distilbert\. Received: {kind!r}$")
 
-    @pytest.mark.parametrize("share", (0.0, 0.01, 0.5, 0.99))
-    def test_a_file_that_was_cut_short(self, tmp_path, share):
+    @pytest.mark.parametrize("fraction", (0.0, 0.01, 0.5, 0.99))
+    def test_truncated_weights_are_refused(self, tmp_path, fraction):
         publish(tmp_path, bert_shapes())
         path = tmp_path / "model.safetensors"
         content = path.read_bytes()
-        path.write_bytes(content[: int(share * len(content))])
-        refused(tmp_path, r"damaged or was cut short: fetch it again.*Received: .*safetensors$")
+        path.write_bytes(content[: int(fraction * len(content))])
+        check_error(tmp_path, r"damaged or truncated: download it again.*Received: .*safetensors$")
 
     @pytest.mark.parametrize("text", ("", "{", "[]"))
-    def test_a_config_that_is_damaged(self, tmp_path, text):
+    def test_a_damaged_config_is_refused(self, tmp_path, text):
         publish(tmp_path, bert_shapes())
         (tmp_path / "config.json").write_text(text)
-        refused(tmp_path, r"config\.json (is damaged|must hold).*Received: .*config\.json$")
+        check_error(tmp_path, r"config\.json (is damaged|must hold).*Received: .*config\.json$")
 
     @pytest.mark.parametrize("name", ("config.json", "model.safetensors"))
-    def test_a_file_that_is_not_there(self, tmp_path, name):
+    def test_a_missing_file_is_named(self, tmp_path, name):
         publish(tmp_path, bert_shapes())
         (tmp_path / name).unlink()
-        refused(tmp_path, f"There is no {name}", error=FileNotFoundError)
+        check_error(tmp_path, f"There is no {name}", error=FileNotFoundError)
 
-    def test_no_folder(self, tmp_path):
-        refused(tmp_path / "none", "There is no config.json", error=FileNotFoundError)
+    def test_a_missing_folder_is_refused(self, tmp_path):
+        check_error(tmp_path / "none", "There is no config.json", error=FileNotFoundError)
 
     @pytest.mark.parametrize(
         ("change", "message"),
         [
             ({"hidden_act": "gelu_new"}, r"activation must be one of.*Received: 'gelu_new'$"),
-            ({"pad_token_id": 1}, r"Padding must be 0\. Received: pad_token_id=1$"),
+            ({"pad_token_id": 1}, r"padding id must be 0\. Received: pad_token_id=1$"),
             ({"is_decoder": True}, r"Received: is_decoder=True"),
             ({"position_embedding_type": "relative_key"}, "relative_key"),
         ],
     )
-    def test_what_bert_is_not(self, tmp_path, change, message):
+    def test_an_unsupported_config_is_refused(self, tmp_path, change, message):
         publish(tmp_path, bert_shapes(), **change)
-        refused(tmp_path, message)
+        check_error(tmp_path, message)
 
-    def test_a_config_without_a_size(self, tmp_path):
+    def test_a_config_without_a_size_is_refused(self, tmp_path):
         config = {name: value for name, value in BERT.items() if name != "hidden_size"}
         publish(tmp_path, bert_shapes(), config)
-        refused(tmp_path, r"config\.json lacks hidden_size")
+        check_error(tmp_path, r"config\.json lacks hidden_size")
 
 
-def test_a_checkpoint_gives_each_weight_once(tmp_path):
+def test_a_checkpoint_loads_each_weight_once(tmp_path):
     publish(tmp_path, dense("a", 2, 3))
     checkpoint = Checkpoint(tmp_path, ("bert",))
     assert checkpoint.has("a") and checkpoint.has("a.bias") and not checkpoint.has("b")
     assert checkpoint.shape("a.weight") == (2, 3)
     layer = keras.layers.Dense(2)
     layer.build((None, 3))
-    checkpoint.load(layer, "a")
-    checkpoint.finish()
+    checkpoint.load_layer(layer, "a")
+    checkpoint.check_complete()
     expected = load_file(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(numpy(layer.kernel), expected["a.weight"].T)
-    checkpoint.load(layer, "a")
+    checkpoint.load_layer(layer, "a")
     with pytest.raises(ValueError, match=r"a\.weight is missing; a\.bias is missing"):
-        checkpoint.finish()
+        checkpoint.check_complete()

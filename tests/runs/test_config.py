@@ -244,7 +244,7 @@ def test_a_run_goes_on_longer_and_with_its_data_elsewhere():
 def test_a_run_does_not_become_another_one(name):
     same = {name: FIELDS[name].default}
     assert RunConfig().with_changes(**same, epochs=30) == RunConfig(epochs=30)
-    with pytest.raises(ValueError, match=rf"begin another run. Received: {{'{name}': "):
+    with pytest.raises(ValueError, match=rf"start a new run. Received: {{'{name}': "):
         RunConfig().with_changes(**{name: OTHERS[name]}, epochs=30)
 
 

@@ -217,14 +217,14 @@ def test_refuses_a_history_without_numbers(run, content):
 )
 def test_refuses_the_settings_of_another_run(run, changes):
     run.write_config(dataclasses.replace(CONFIG, **changes))
-    with pytest.raises(ValueError, match=r"of different runs, or damaged\. Received: "):
+    with pytest.raises(ValueError, match=r"belongs to another run or is damaged\. Received: "):
         run.read_model()
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_refuses_the_vocabulary_of_another_run(run, side):
     getattr(other_dataset(), f"{side}_tokenizer").save(run.path / f"{side}_tokenizer.json")
-    with pytest.raises(ValueError, match=r"of different runs, or damaged\. Received: "):
+    with pytest.raises(ValueError, match=r"belongs to another run or is damaged\. Received: "):
         run.read_model()
 
 
@@ -256,7 +256,7 @@ def test_goes_on_with_the_data_it_was_begun_with(run, dataset):
 )
 def test_does_not_go_on_with_other_data(run, other):
     before = files(run)
-    with pytest.raises(ValueError, match=r"begun on other data.*Received: "):
+    with pytest.raises(ValueError, match=r"started with different data.*Received: "):
         run.check_dataset(other())
     assert files(run) == before
 
@@ -273,7 +273,7 @@ def test_does_not_go_on_with_another_order_of_a_streamed_file(run, tmp_path):
     run.create(CONFIG, begun)
     tokenizers = (begun.source_tokenizer, begun.target_tokenizer)
     run.check_dataset(streamed(PAIRS, tokenizers))
-    with pytest.raises(ValueError, match=r"Received: another training part$"):
+    with pytest.raises(ValueError, match=r"Received: a different training part$"):
         run.check_dataset(streamed(PAIRS[::-1], tokenizers))
 
 
@@ -327,7 +327,7 @@ def test_what_cannot_be_written_leaves_the_run_as_it_was(run, model, monkeypatch
 
     before = files(run)
     monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match=r"disk full\. What was saved before is unharmed"):
+    with pytest.raises(OSError, match=r"disk full\. Existing data is unchanged"):
         write(run, model)
     assert files(run) == before
 

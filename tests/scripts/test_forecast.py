@@ -54,9 +54,9 @@ def test_a_column_is_foretold_by_other_sizes(tmp_path):
         (["--csv", "missing.csv"], "No such file or directory: 'missing.csv'"),
         (["--csv", "file.csv", "--column", "z"], "choose one of ['t', 'x']. Received: 'z'"),
         (["--csv", "file.csv"], "longer than a window of 12"),
-        (["--units", "-1"], "--units: must be an integer at least 1. Received: -1"),
-        (["--steps", "0"], "--steps: must be an integer at least 1. Received: 0"),
-        (["--epochs", "0"], "--epochs: must be an integer at least 1. Received: 0"),
+        (["--units", "-1"], "--units: must be an integer of at least 1. Received: -1"),
+        (["--steps", "0"], "--steps: must be an integer of at least 1. Received: 0"),
+        (["--epochs", "0"], "--epochs: must be an integer of at least 1. Received: 0"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, flags, message):

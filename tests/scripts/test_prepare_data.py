@@ -47,7 +47,7 @@ def test_cleans_a_file(prepare, tmp_path, name):
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
         "read    3 pairs",
-        "dropped 1 pairs: cleaning left a side empty",
+        "dropped 1 pairs: empty source or target after cleaning",
         f"written 2 pairs to {name}",
     ]
     assert read_pairs(tmp_path / name) == [("hi", "gru gott"), ("the dove", "die taube")]
@@ -89,7 +89,7 @@ def test_refuses_files_that_cannot_be_read(prepare, tmp_path):
 
 def test_refuses_outputs_that_cannot_be_written(prepare, tmp_path):
     assert_refused(prepare("pairs.txt", "out.csv"), "out.csv")
-    assert_refused(prepare("pairs.txt", "./pairs.txt"), "not an input")
+    assert_refused(prepare("pairs.txt", "./pairs.txt"), "must not be an input")
     assert_refused(prepare("pairs.txt", "pairs.txt/out.tsv"), "pairs.txt")
     assert (tmp_path / "pairs.txt").read_text(encoding="utf-8") == TEXT
 

@@ -108,7 +108,7 @@ def test_a_run_goes_on_only_as_it_was_begun(folder, output):
     (folder / "other.tsv").write_text(other)
     arguments = ["--run", "runs/numbers", "--resume", "--data", "other.tsv"]
     error = run_script("train.py", *arguments, folder=folder, expected=2)
-    assert "was begun on other data" in error
+    assert "was started with different data" in error
     assert json.loads((folder / "runs/numbers/config.json").read_text())["data"] == "numbers.tsv"
 
 

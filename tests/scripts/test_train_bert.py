@@ -32,7 +32,7 @@ def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
     (tmp_path / "text.txt").write_text("".join(SENTENCES[i] for i in order))
     sizes = ["--seq-length", 16, "--d-model", 32, "--batch-size", 16, "--learning-rate", 0.004]
     printed = run_script("train_bert.py", "text.txt", "--epochs", 14, *sizes, folder=tmp_path)
-    for kind in ("masked words", "next sentence"):
+    for kind in ("masked tokens", "next sentence"):
         found, baseline = map(
             float, re.search(rf"{kind}: ([\d.]+) nats; .*? ([\d.]+)", printed).groups()
         )
@@ -47,9 +47,9 @@ def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
     ("text", "message"),
     [
         (None, "No text file here"),
-        ("\n", "holds no text"),
+        ("\n", "contains no text"),
         ("a b\n" * 20, "too little text"),
-        ("a\n\n" + "b c\n" * 50, "Give ten documents or more"),
+        ("a\n\n" + "b c\n" * 50, "needs at least ten documents"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, text, message):

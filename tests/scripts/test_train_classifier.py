@@ -5,7 +5,7 @@ import re
 import pytest
 from run_script import run_script
 
-from keras_transformer import Bert, Classify, WordPieceTokenizer
+from keras_transformer import Bert, BlockSettings, Classify, WordPieceTokenizer
 
 ANIMALS, TOOLS = ("cat", "dog", "bird", "fish"), ("saw", "axe", "pen", "key")
 LINES = [
@@ -22,12 +22,12 @@ def test_labels_are_learned_from_scratch_or_with_a_bert(tmp_path):
     (tmp_path / "labels.tsv").write_text("".join(LINES))
     tokenizer = WordPieceTokenizer.train([line.split("\t")[0] for line in LINES])
     tokenizer.save(tmp_path / "bert/tokenizer.json")
-    body = Bert(tokenizer.vocab_size, 12, 4, 16, 16, 64, 128, 1, 0.0)
+    body = Bert(tokenizer.vocab_size, 12, BlockSettings(h=4, d_model=64, d_ff=128, rate=0.0))
     body.build((None, None))
     body.save(tmp_path / "bert/bert.keras")
     for options in (["--epochs", 10], ["--bert", "bert", "--epochs", 20]):
         printed = run_script("train_classifier.py", "labels.tsv", *options, folder=tmp_path)
-        right = re.search(r"^animal, tool: ([\d.]+)% right", printed, re.MULTILINE)[1]
+        right = re.search(r"^animal, tool: accuracy ([\d.]+)%", printed, re.MULTILINE)[1]
         assert float(right) > 95, printed
     found = Classify.from_run(tmp_path / "runs/labels")(["tom has a cat now", "ida has a axe here"])
     assert [one["label"] for one in found] == ["animal", "tool"]

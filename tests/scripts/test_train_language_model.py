@@ -16,7 +16,7 @@ def test_both_models_beat_the_frequencies_and_go_on_with_a_text(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
     options = ["--epochs", 40, "--prompt", "the bird sees"]
     printed = run_script("train_language_model.py", "text.txt", *options, folder=tmp_path)
-    report = printed[printed.index("perplexity held out,") :].splitlines()
+    report = printed[printed.index("validation perplexity,") :].splitlines()
     frequencies, lstm, transformer = (float(line.split()[0]) for line in report[1:])
     # Only the first animal is open; a sentence has nine words with its end.
     assert lstm < 1.6 < frequencies / 3 and transformer < 1.6
@@ -31,12 +31,12 @@ def test_prefixes_are_learned_as_well(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT[:124])
     options = ["--model", "lstm", "--epochs", 1, "--prefixes"]
     printed = run_script("train_language_model.py", "text.txt", *options, folder=tmp_path)
-    assert "transformer" not in printed and "perplexity in training (of less" in printed
+    assert "transformer" not in printed and "training (fewer than ten texts" in printed
     assert (tmp_path / "runs/language/lstm.keras").is_file()
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [(None, "No text file here"), ("\n", "holds no text")]
+    ("text", "message"), [(None, "No text file here"), ("\n", "contains no text")]
 )
 def test_what_cannot_be_is_refused(tmp_path, text, message):
     if text is not None:

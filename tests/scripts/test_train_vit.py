@@ -14,7 +14,7 @@ datasets = pytest.importorskip("sklearn.datasets")
 @pytest.mark.slow
 def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
     printed = run_script("train_vit.py", "--epochs", 10, folder=tmp_path)
-    rights = re.findall(r"(\d+)x\1: ([\d.]+)% right, \d+ s", printed)
+    rights = re.findall(r"(\d+)x\1: accuracy ([\d.]+)%, \d+ s", printed)
     assert [side for side, _ in rights] == ["8", "16"]
     assert all(float(right) > 30 for _, right in rights), printed
     files = ["filters.png", "positions.png", "vit.keras", "vit_16x16.keras"]
@@ -27,5 +27,5 @@ def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
 def test_a_whole_training_has_97_percent_of_the_digits_right(tmp_path):
     """Of 899 digits; fine-tuned, which takes a tenth of the epochs, nine more may be wrong."""
     printed = run_script("train_vit.py", folder=tmp_path)
-    small, large = re.findall(r"([\d.]+)% right", printed)
+    small, large = re.findall(r"accuracy ([\d.]+)%", printed)
     assert float(small) >= 97 and float(large) >= 96, printed

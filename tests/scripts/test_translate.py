@@ -15,7 +15,7 @@ def test_it_translates_what_is_given_and_prints_nothing_else(folder):
     sentences = ["one two", "", "five"]
     output, errors = run_and_listen("translate.py", "run", *sentences, folder=folder)
     assert output == translations(sentences)
-    assert errors == "Loading run; the first translation takes some seconds more.\n"
+    assert errors == "Loading run; the first translation takes a few more seconds.\n"
 
 
 def test_it_translates_what_comes_in(folder):
@@ -85,13 +85,13 @@ def test_it_draws_what_it_looked_at(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--attention", "no.png", "one", "two"], "--attention draws one sentence"),
-        (["--attention", "no.png"], "--attention draws one sentence"),
-        (["--attention", "no.png", "--file", "x.txt"], "--attention draws one sentence"),
+        (["--attention", "no.png", "one", "two"], "--attention plots one sentence"),
+        (["--attention", "no.png"], "--attention plots one sentence"),
+        (["--attention", "no.png", "--file", "x.txt"], "--attention plots one sentence"),
         (["--file", "x.txt", "one"], "give sentences or a file, not both"),
         (["--file", "missing.txt"], "No such file or directory: 'missing.txt'"),
         (["--file", "latin.txt"], "latin.txt must be in UTF-8: 'utf-8' codec can't decode"),
-        (["--attention", "no.png", " "], "no attention to draw: the sentence has no words."),
+        (["--attention", "no.png", " "], "no attention weights to plot: the sentence has no words"),
         (["--beam", "0", "one"], "`beam_size` must be a positive int. Received: beam_size=0"),
         (["--beam", "many", "one"], "argument --beam: invalid int value: 'many'"),
         (["--n-best", "0", "one"], "Received: n_best=0"),

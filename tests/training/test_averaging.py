@@ -72,7 +72,7 @@ def test_refuses_nothing_and_other_models(run, tmp_path):
         average_weights([], target)
     with h5py.File(tmp_path / "other.weights.h5", "w") as file:
         file["x"] = [1.0]
-    with pytest.raises(ValueError, match="of one model"):
+    with pytest.raises(ValueError, match="from one model"):
         average_weights([run.epoch_weights()[0], tmp_path / "other.weights.h5"], target)
     (tmp_path / "damaged.weights.h5").write_text("half a file")
     with pytest.raises(OSError, match=r"damaged\.weights\.h5 cannot be read"):

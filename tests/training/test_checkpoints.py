@@ -139,7 +139,7 @@ def test_only_numbered_folders_are_checkpoints(saved):
 
 
 def test_a_full_disk_keeps_the_last_one(saved):
-    with pytest.raises(OSError, match=r"(?s)could not be written.*unharmed"), full_disk(0):
+    with pytest.raises(OSError, match=r"(?s)could not be written.*unchanged"), full_disk(0):
         saved.save({"epoch": 4})
     assert names(saved) == ["000001"]
     assert_restores(make(saved.folder), 1)
@@ -152,7 +152,7 @@ def test_whatever_fails_keeps_the_last_one(saved, monkeypatch, fails):
 
     with monkeypatch.context() as patch:
         patch.setattr(fails, fail)
-        with pytest.raises(OSError, match=r"disk full\. What was saved before is unharmed"):
+        with pytest.raises(OSError, match=r"disk full\. Existing data is unchanged"):
             saved.save({"epoch": 4})
     assert names(saved) == ["000001"]
     assert_restores(make(saved.folder), 1)
@@ -171,7 +171,7 @@ for size in (100, 4096):
         with full_disk(size):
             checkpoints.save({{'epoch': 6}})
     except OSError as error:
-        assert "unharmed" in str(error)
+        assert "unchanged" in str(error)
         print(names(checkpoints))
 """
 
@@ -213,7 +213,7 @@ def assert_refused(checkpoints):
     """Nothing is restored, not even a part."""
     fill(checkpoints, 7)
     before = values(checkpoints)
-    with pytest.raises(ValueError, match=r"000001 does not fit this run, or is damaged: "):
+    with pytest.raises(ValueError, match=r"000001 does not match this run, or is damaged: "):
         checkpoints.restore()
     assert values(checkpoints) == before
 

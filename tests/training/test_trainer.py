@@ -111,8 +111,8 @@ def test_ctrl_c_saves_in_mid_epoch_and_the_run_goes_on_as_if_never_stopped(
 
 @pytest.mark.exhaustive
 def test_long_epochs_are_saved_on_the_way(dataset, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_transformer.training.trainer.SAVED_EVERY", 0.0)
-    monkeypatch.setattr("keras_transformer.training.trainer._FETCHED_AT_ONCE", 3)
+    monkeypatch.setattr("keras_transformer.training.trainer._SAVE_INTERVAL", 0.0)
+    monkeypatch.setattr("keras_transformer.training.trainer._FETCH_INTERVAL", 3)
     found = []
 
     def save(checkpoints, counters, save=Checkpoints.save):
@@ -179,7 +179,7 @@ SAVING_ALL_THE_TIME = """
 import sys
 from test_trainer import make_batches, make_dataset, make_trainer, backend_module, MANY_EPOCHS
 from keras_transformer.training import trainer
-trainer.SAVED_EVERY, trainer._FETCHED_AT_ONCE = 0.0, 3
+trainer._SAVE_INTERVAL, trainer._FETCH_INTERVAL = 0.0, 3
 backend_module().make_deterministic()
 dataset = make_dataset()
 run = make_trainer(dataset, sys.argv[1], patience=MANY_EPOCHS)
@@ -287,7 +287,7 @@ def test_heads_of_another_size_are_another_model(dataset, whole):
 
 def test_a_checkpoint_of_another_model_is_refused(dataset, whole):
     model = make_model(PrepareOther())
-    with pytest.raises(ValueError, match="does not fit this run"):
+    with pytest.raises(ValueError, match="does not match this run"):
         Trainer(model, keras.optimizers.SGD(), whole[0].run.path).train(
             *make_batches(dataset), EPOCHS
         )

@@ -230,7 +230,7 @@ def test_every_number_of_the_history_is_logged(scored):
 
 def test_a_run_that_was_scored_is_scored_in_all_epochs(dataset, scored):
     trainer = make_scored_trainer(dataset, scored[0].run.path, [], monitor="loss", bleu=None)
-    with pytest.raises(ValueError, match="as it was begun"):
+    with pytest.raises(ValueError, match="start a new run"):
         trainer.train(*make_batches(dataset), 10)
 
 
@@ -238,5 +238,5 @@ def test_a_run_that_was_scored_is_scored_in_all_epochs(dataset, scored):
 def test_a_run_that_was_not_scored_is_scored_in_no_epoch(dataset, tmp_path):
     batches = make_batches(dataset)
     make_scored_trainer(dataset, tmp_path, [], monitor="loss", bleu=None).train(*batches, 1)
-    with pytest.raises(ValueError, match="as it was begun"):
+    with pytest.raises(ValueError, match="start a new run"):
         make_scored_trainer(dataset, tmp_path, [1.0]).train(*batches, 2)

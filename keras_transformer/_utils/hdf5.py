@@ -1,0 +1,86 @@
+"""Safety checks for HDF5 files from untrusted sources."""
+
+import math
+import stat
+from pathlib import Path
+
+import h5py
+
+_KINDS = "fiu"  # NumPy kinds of floats and of signed and unsigned integers
+_MAX_OBJECTS = 100_000
+_SLACK = 1 << 24  # bytes for names and headers
+
+
+def check_hdf5(path, variables=None):
+    """Checks that an HDF5 file contains only numeric arrays that are stored in the file itself.
+
+    An HDF5 file can include the content of other files, and can declare arrays that are far larger
+    than itself. The check reads no data.
+
+    Args:
+        path: path of the file.
+        variables: list of the Keras variables to load from the file, which limit its size; None
+            for no limit.
+
+    Raises:
+        ValueError: if the path is not a regular file; if the file is not HDF5; if it contains a
+            link other than a hard link, a dataset with external or virtual storage, or a dataset
+            that is not numeric; if its datasets are larger than the file; or if the file is far
+            larger than the variables.
+        FileNotFoundError: if the file does not exist.
+    """
+    path = Path(path)
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{path} must be a regular file. Received: a pipe, device or folder")
+    if variables is not None:
+        limit = 2 * sum(8 * math.prod(x.shape) for x in variables) + _SLACK
+        if status.st_size > limit:
+            raise ValueError(
+                f"{path} must be a file of this model, with at most {limit:,} bytes. "
+                f"Received: {status.st_size:,} bytes"
+            )
+    try:
+        with h5py.File(path, "r") as file:
+            declared = sum(_sizes(file, path))
+    except OSError as error:
+        raise ValueError(f"{path} is not an HDF5 file or is damaged. Received: {error}") from None
+    if declared > status.st_size:
+        raise ValueError(
+            f"{path} must contain all of the data that it declares. "
+            f"Received: {status.st_size:,} bytes that declare {declared:,} bytes"
+        )
+
+
+def _sizes(file, path):
+    """Yields the sizes in bytes of all datasets of an open file."""
+    groups, seen = [file], set()
+    while groups:
+        group = groups.pop()
+        for name in group:
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                raise ValueError(
+                    f"{path} must not contain soft or external links. Received: {group.name}/{name}"
+                )
+            member = group[name]
+            address = h5py.h5o.get_info(member.id).addr
+            if address in seen or len(seen) > _MAX_OBJECTS:
+                raise ValueError(
+                    f"{path} must be a tree of at most {_MAX_OBJECTS:,} objects. "
+                    f"Received: {member.name} after {len(seen):,} objects"
+                )
+            seen.add(address)
+            if isinstance(member, h5py.Group):
+                groups.append(member)
+            else:
+                yield _size(member, path)
+
+
+def _size(member, path):
+    plain = isinstance(member, h5py.Dataset) and member.dtype.kind in _KINDS
+    if not plain or member.external or member.is_virtual:
+        raise ValueError(
+            f"{path} must contain only plain numeric arrays. Received: {member.name}, "
+            f"{getattr(member, 'dtype', type(member).__name__)}"
+        )
+    return member.size * member.dtype.itemsize if member.shape is not None else 0

@@ -1,0 +1,68 @@
+"""The configuration of layers and models by `BlockSettings`."""
+
+import dataclasses
+from types import MappingProxyType
+
+from keras_transformer._utils.deprecation import warn_deprecated
+from keras_transformer.settings import EPSILON, SETTING_NAMES, BlockSettings, upgrade_config
+
+
+class SettingsMixin:
+    """Stores `BlockSettings` as `settings` and saves them field by field in the configuration.
+
+    Attributes:
+        default_settings: values of the settings that are None.
+    """
+
+    default_settings = MappingProxyType(
+        {"activation": "relu", "norm_first": False, "epsilon": EPSILON}
+    )
+
+    def __init__(self, settings=None, explicit=None, **kwargs):
+        """Initializes the layer from its settings or from the explicit constructor arguments.
+
+        Args:
+            settings: `BlockSettings`, or None.
+            explicit: dictionary of the settings that are arguments of the constructor; None if not
+                given.
+            **kwargs: arguments of the layer, and single settings as in version 0.1.0.
+        """
+        old = {name: kwargs.pop(name) for name in (*SETTING_NAMES, "d_ff_inner") if name in kwargs}
+        super().__init__(**kwargs)
+        self.settings = self._resolve_settings(settings, explicit or {}, upgrade_config(old))
+
+    def _resolve_settings(self, settings, explicit, old):
+        kind = type(self).__name__
+        missing = [name for name, value in explicit.items() if value is None]
+        given = upgrade_config({name: x for name, x in explicit.items() if x is not None})
+        if old:
+            names = ", ".join(old)
+            warn_deprecated(
+                f"{kind}({names}=...) is deprecated: pass settings=BlockSettings({names}=...).",
+                stacklevel=4,
+            )
+        if settings is None:
+            if missing or not given | old:
+                lacks = ", ".join(missing) or "its sizes"
+                raise TypeError(
+                    f"{kind} lacks {lacks}: pass all sizes, or settings=BlockSettings(...). "
+                    f"Received: {given | old}"
+                )
+            settings = BlockSettings(**given, **old)
+        elif given or old:
+            raise ValueError(
+                f"{kind} takes either `settings` or separate sizes, not both. "
+                f"Received: {given | old}"
+            )
+        elif not isinstance(settings, BlockSettings):
+            raise ValueError(f"`settings` must be BlockSettings. Received: {settings!r}")
+        return settings.with_defaults(**self.default_settings)
+
+    def get_config(self):
+        return {**super().get_config(), **dataclasses.asdict(self.settings)}
+
+    @classmethod
+    def from_config(cls, config):
+        config = upgrade_config(config)
+        settings = {name: config.pop(name) for name in SETTING_NAMES if name in config}
+        return super().from_config({**config, "settings": BlockSettings(**settings)})

@@ -1,4 +1,4 @@
-"""What MkDocs is told besides: README.md and the notebooks are pages of the site as well."""
+"""MkDocs hooks that add README.md and the notebooks to the site as pages."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,10 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@event_priority(100)  # before the plugin that shows notebooks
+# Runs before the hook of the notebook plugin, which converts only the files it finds in the list.
+@event_priority(100)
 def on_files(files, config):
-    """Adds them to the files of `docs/`."""
+    """Adds README.md as the start page, and the notebooks."""
     files.append(File.generated(config, "index.md", abs_src_path=str(ROOT / "README.md")))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         name = f"notebooks/{path.name}"
@@ -20,11 +21,11 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, **_):
-    """Turns links between the folders of the repository into links between pages."""
+    """Rewrites links between folders of the repository as links between pages of the site."""
     if page.file.src_uri == "index.md":
         return markdown.replace("](docs/", "](")
-    return re.sub(r"\]\(\.\./(notebooks/|README)", _inside, markdown)
+    return re.sub(r"\]\(\.\./(notebooks/|README)", _site_link, markdown)
 
 
-def _inside(link):
-    return "](index" if link[1] == "README" else f"]({link[1]}"
+def _site_link(match):
+    return "](index" if match[1] == "README" else f"]({match[1]}"

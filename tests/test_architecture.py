@@ -1,4 +1,4 @@
-"""The sentences of the design that a machine can check."""
+"""The design rules that can be checked automatically."""
 
 import ast
 import functools
@@ -21,7 +21,7 @@ TENSORFLOW_FILES = {
 }
 JAX_FILES = {"keras_transformer/backends/jax.py"}
 
-# Packages and modules of the root, from the top down: each imports only what stands below it.
+# Top-level packages and modules from high to low; each may import only those below it.
 ORDER = (
     "_public",
     "cli",
@@ -48,7 +48,7 @@ ORDER = (
 
 @functools.cache
 def imports(file):
-    """The modules that a file imports, anywhere in it."""
+    """Returns all modules that a file imports, including imports inside functions."""
     found = set()
     for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -58,56 +58,56 @@ def imports(file):
     return found
 
 
-def test_backends_are_imported_in_their_steps_only():
+def test_backends_are_imported_only_in_their_own_files():
     for file in FILES:
-        tops = {module.split(".")[0] for module in imports(file)}
-        assert ("tensorflow" in tops) == (file in TENSORFLOW_FILES), file
-        assert ("jax" in tops) == (file in JAX_FILES), file
-        assert "torch" not in tops, file
+        packages = {module.split(".")[0] for module in imports(file)}
+        assert ("tensorflow" in packages) == (file in TENSORFLOW_FILES), file
+        assert ("jax" in packages) == (file in JAX_FILES), file
+        assert "torch" not in packages, file
 
 
-def test_public_modules_of_keras_only():
+def test_only_public_keras_modules_are_imported():
     for file in FILES:
         private = [m for m in imports(file) if m.split(".")[:2] == ["keras", "src"]]
         assert not private, f"{file} imports {private}"
 
 
-def part_of(name):
-    """The package or module of the root that a dotted name or a path lies in."""
+def top_level_name(name):
+    """Returns the top-level package or module that contains a dotted name or a path."""
     return name.removesuffix(".py").replace("/", ".").split(".")[1]
 
 
-def test_dependencies_point_one_way():
+def test_imports_follow_the_layer_order():
     for file in FILES:
-        part = part_of(file)
-        if part == "__init__":
+        package = top_level_name(file)
+        if package == "__init__":
             continue
-        ours = {part_of(m) for m in imports(file) if m.startswith("keras_transformer.")}
-        upwards = ours - {part} - set(ORDER[ORDER.index(part) + 1 :])
-        assert not upwards, f"{file} imports {upwards}"
+        imported = {top_level_name(m) for m in imports(file) if m.startswith("keras_transformer.")}
+        wrong = imported - {package} - set(ORDER[ORDER.index(package) + 1 :])
+        assert not wrong, f"{file} imports {wrong}"
 
 
-def test_few_files_lie_at_the_root():
+def test_the_package_root_contains_few_files():
     root = {path.name for path in PACKAGE.glob("*.py")}
     assert len(root) <= 7, root
 
 
-def test_the_checks_for_layers_need_nothing_else_of_the_package():
-    tops = {module.split(".")[0] for module in imports("keras_transformer/testing.py")}
-    assert tops <= {*sys.stdlib_module_names, "keras", "numpy"}
+def test_testing_module_imports_only_keras_and_numpy():
+    packages = {module.split(".")[0] for module in imports("keras_transformer/testing.py")}
+    assert packages <= {*sys.stdlib_module_names, "keras", "numpy"}
 
 
-def test_pickle_is_read_in_one_place():
+def test_pickle_is_imported_in_one_file():
     readers = {file for file in FILES if "pickle" in imports(file)}
     assert readers == {"keras_transformer/data/pairs.py"}
 
 
-def test_every_public_name_is_there_and_explained():
+def test_every_public_name_exists_and_has_a_docstring():
     for name in keras_transformer.__all__:
         assert getattr(keras_transformer, name).__doc__, name
 
 
-def test_public_names_are_loaded_when_they_are_used_and_need_no_tensorflow():
+def test_public_names_are_loaded_lazily_and_without_tensorflow():
     code = """
 import sys
 sys.modules["tensorflow"] = None
@@ -123,10 +123,10 @@ assert not hasattr(kt, "Nothing")
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
-def test_importing_says_what_is_missing_or_in_the_way():
+def test_import_error_explains_missing_backends_and_conflicting_packages():
     code = """
 import importlib.metadata, importlib.util
-def import_it():
+def try_import():
     try:
         import keras_transformer
     except ImportError as error:
@@ -134,9 +134,9 @@ def import_it():
 version, find = importlib.metadata.version, importlib.util.find_spec
 backends = ("jax", "tensorflow", "torch")
 importlib.util.find_spec = lambda name: None if name in backends else find(name)
-import_it()
+try_import()
 importlib.metadata.version = lambda name: "0.40" if name == "keras-transformer" else version(name)
-import_it()
+try_import()
 """
     output = subprocess.check_output([sys.executable, "-c", code], text=True)
     no_backend, another_package = output.splitlines()
@@ -144,7 +144,7 @@ import_it()
     assert "pip uninstall keras-transformer" in another_package
 
 
-def test_a_backend_that_is_not_installed_is_named():
+def test_error_explains_a_selected_backend_that_is_not_installed():
     code = """
 import sys
 class Missing:
@@ -166,16 +166,16 @@ except ImportError as error:
     assert "installed backend, or run: pip install 'keras3-transformer[tens" in output
 
 
-def test_keras_knows_the_classes_of_saved_files():
-    """Also if no name of the package is used."""
+def test_import_registers_the_classes_of_saved_files():
+    """Importing the package is enough, without using any of its names."""
     code = """
 import keras
 import keras_transformer
 assert keras.saving.get_registered_object("keras_transformer>TransformerModel")
 """
-    environment = {**os.environ, "KERAS_BACKEND": "jax"}  # which is imported faster
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}  # JAX imports faster than TensorFlow
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
-def test_the_backend_under_test_is_the_one_asked_for():
+def test_selected_backend_is_used():
     assert keras.config.backend() == os.environ.get("KERAS_BACKEND", "tensorflow")

@@ -1,4 +1,4 @@
-"""The benchmarks run: with tiny models, whose figures say nothing."""
+"""The benchmarks run with tiny models; the figures themselves are meaningless."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
-def output_of(code, *arguments, **variables):
+def run_code(code, *arguments, **variables):
     process = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env={**os.environ, **variables, "PYTHONPATH": str(BENCHMARKS)},
@@ -20,8 +20,8 @@ def output_of(code, *arguments, **variables):
     return process.stdout
 
 
-def rows_of(output):
-    """The cells of the last table, without its head."""
+def table_rows(output):
+    """Returns the cells of the last table without its header."""
     lines = [line for line in output.splitlines() if line.startswith("|")]
     start = max(i for i, line in enumerate(lines) if line.startswith("|---"))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start + 1 :]]
@@ -32,7 +32,7 @@ def number(cell):
 
 
 @pytest.mark.slow
-def test_that_of_a_gpu_needs_no_tensorflow():
+def test_gpu_benchmark_does_not_need_tensorflow():
     code = """
 import sys
 sys.modules["tensorflow"] = None
@@ -40,8 +40,8 @@ import gpu
 gpu.main()
 """
     arguments = ["--sizes", "tiny", "--updates", "4", "--sentences", "8"]
-    ((name, parameters, _, speed, share, _, greedy, beam),) = rows_of(
-        output_of(code, *arguments, KERAS_BACKEND="jax")
+    ((name, parameters, _, speed, share, _, greedy, beam),) = table_rows(
+        run_code(code, *arguments, KERAS_BACKEND="jax")
     )
     assert name == "tiny" and number(parameters) > 10_000
     assert number(speed) > 0 and 0 < float(share.strip("%")) < 100
@@ -49,10 +49,10 @@ gpu.main()
 
 
 @pytest.mark.parity
-def test_that_of_training_runs_all_systems():
+def test_training_benchmark_runs_all_systems():
     code = "import training; training.main()"
     arguments = ["--preset", "tiny", "--updates", "3", "--rounds", "1"]
-    rows = rows_of(output_of(code, *arguments, KERAS_BACKEND="tensorflow"))
+    rows = table_rows(run_code(code, *arguments, KERAS_BACKEND="tensorflow"))
     names = [row[0].split()[0] for row in rows]
     assert names == ["keras_transformer", "keras_transformer,", "torch.nn.Transformer", "KerasHub"]
     for _, speed, ratio, _, _, faults, peak in rows:

@@ -1,4 +1,4 @@
-"""What the documents print works as printed, and what they name is there."""
+"""The code in the documents runs, their links are valid and the files they name exist."""
 
 import os
 import platform
@@ -20,18 +20,18 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 
 
-def blocks_of(name):
+def code_blocks(name):
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.mark.slow
-def test_the_code_about_the_other_models_runs(monkeypatch, capsys):
+def test_code_in_models_md_runs(monkeypatch, capsys):
     keras.utils.set_random_seed(0)
     monkeypatch.chdir(ROOT)
     names = {}
-    for block in blocks_of("models.md"):
-        if not re.search(r"\.from_\w+\(\"", block):  # needs what one downloads
+    for block in code_blocks("models.md"):
+        if not re.search(r"\.from_\w+\(\"", block):  # needs downloaded weights
             exec(compile(block, "docs/models.md", "exec"), names)
     printed = capsys.readouterr().out
     assert printed.startswith("We ")
@@ -41,8 +41,8 @@ def test_the_code_about_the_other_models_runs(monkeypatch, capsys):
 
 @pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="a SavedModel needs TensorFlow")
-def test_the_code_about_translating_runs(monkeypatch, tmp_path, capsys):
-    """With a run that knows other words, and the exports that the text says have been made."""
+def test_code_in_overview_md_runs(monkeypatch, tmp_path, capsys):
+    """Uses a small run and the exports that the text expects."""
     run = tmp_path / "runs/english-german"
     write_run(run)
     translate = kt.Translate.from_run(run)
@@ -52,7 +52,7 @@ def test_the_code_about_translating_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
     with mock.patch.dict(os.environ):  # `tune_process` sets a variable
-        for block in blocks_of("overview.md"):
+        for block in code_blocks("overview.md"):
             exec(compile(block, "docs/overview.md", "exec"), names)
     assert "eins zwei\ndrei\n" in capsys.readouterr().out
 
@@ -65,23 +65,23 @@ def test_every_public_name_is_in_the_reference():
     assert len(named) == len(set(named))
 
 
-def test_every_page_is_in_the_contents():
-    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
-    listed = re.findall(r"^ +- .*?([\w/]+\.(?:md|ipynb))$", contents, re.MULTILINE)
+    listed = re.findall(r"^ +- .*?([\w/]+\.(?:md|ipynb))$", navigation, re.MULTILINE)
     assert set(listed) == pages | notebooks | {"index.md"}
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
-def test_every_link_leads_somewhere(path):
+def test_every_link_is_valid(path):
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     for link in re.findall(r"\]\(([^)#]+)", text):
         assert link.startswith("https://") or (path.parent / link).exists(), link
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
-def test_every_script_and_benchmark_is_there(path):
+def test_every_named_script_and_benchmark_exists(path):
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"\b((?:scripts|benchmarks|notebooks)/[\w/]+\.\w+)", text):
         assert (ROOT / name).exists(), name
@@ -95,7 +95,7 @@ BLOCKS = re.findall(
 
 
 @pytest.mark.parametrize("i", [i for i, (kind, _) in enumerate(BLOCKS) if "Keras" in kind])
-def test_what_is_of_keras_2_fails_and_what_is_of_keras_3_works(i, monkeypatch, tmp_path):
+def test_keras_2_code_fails_and_keras_3_code_runs(i, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     kind, code = BLOCKS[i]
     names = {}
@@ -108,10 +108,10 @@ def test_what_is_of_keras_2_fails_and_what_is_of_keras_3_works(i, monkeypatch, t
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="of TensorFlow")
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator of glibc")
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="needs TensorFlow")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the glibc allocator")
 def test_fit_on_a_pydataset_changes_how_memory_is_allocated():
-    """What the program shows; where a new version of TensorFlow does otherwise, it can go."""
+    """Remove this test and the text if a new version of TensorFlow behaves differently."""
     (code,) = (code for kind, code in BLOCKS if kind == "A program of its own")
     environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0"}
     command = [sys.executable, "-c", code]

@@ -1,4 +1,4 @@
-"""The examples in docstrings of the public API run, and print what they say."""
+"""The examples in the docstrings of the public API run and print the output they show."""
 
 import doctest
 
@@ -8,21 +8,23 @@ import pytest
 from keras import ops
 
 import keras_transformer as kt
+from keras_transformer import testing
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NAMES = {"kt": kt, "keras": keras, "np": np, "ops": ops}
 
 
 def examples():
-    """The examples of all public names and of their methods."""
+    """Yields the examples of all public names, of their methods, and of `testing`."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for name in kt.__all__:
-        found = finder.find(getattr(kt, name), name=name, globs=dict(NAMES))
+    public = {name: getattr(kt, name) for name in kt.__all__}
+    for name, item in {**public, "testing": testing}.items():
+        found = finder.find(item, name=name, globs=dict(NAMES))
         yield from (example for example in found if example.examples)
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
-def test_prints_what_it_says(example, tmp_path, monkeypatch):
+@pytest.mark.parametrize("example", list(examples()), ids=lambda example: example.name)
+def test_example_prints_the_shown_output(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     keras.utils.set_random_seed(0)
     report = []

@@ -1,6 +1,6 @@
-"""The notebooks are whole: what their sources say is what was run, and it went well.
+"""The notebooks match their sources, ran without errors and follow the same structure.
 
-None is run here; `make notebooks` does that.
+The tests do not run them; `make notebooks` does.
 """
 
 import json
@@ -11,9 +11,9 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 SOURCES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
-MOST_BYTES = 300_000
-# What depends on the machine, or is the chatter of libraries.
-FOREIGN = (
+MAX_BYTES = 300_000
+# Patterns of output that depends on the machine or comes from library logs.
+MACHINE_DEPENDENT = (
     r"/(home|root|tmp|work|Users)/",
     r"\bms/step\b",
     r"tokens/s\b",
@@ -25,24 +25,24 @@ every_notebook = pytest.mark.parametrize("source", SOURCES, ids=lambda source: s
 
 
 def read_source(source):
-    """Pairs of a kind, "markdown" or "code", and a text."""
+    """Returns the cells as pairs of the kind, "markdown" or "code", and the text."""
     _, *parts = re.split(r"^# %%(.*)\n", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
     cells = []
-    for mark, text in zip(parts[::2], parts[1::2], strict=True):
-        if mark.strip() == "[markdown]":
+    for kind, text in zip(parts[::2], parts[1::2], strict=True):
+        if kind.strip() == "[markdown]":
             cells.append(("markdown", re.sub(r"^# ?", "", text, flags=re.MULTILINE).strip("\n")))
         else:
-            assert not mark.strip(), mark
+            assert not kind.strip(), kind
             cells.append(("code", text.strip("\n")))
     return cells
 
 
-def read_built(source):
+def read_cells(source):
     return json.loads(source.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]
 
 
 def outputs(source):
-    return [output for cell in read_built(source) for output in cell.get("outputs", ())]
+    return [output for cell in read_cells(source) for output in cell.get("outputs", ())]
 
 
 def text_of(output):
@@ -59,38 +59,38 @@ def test_the_notebooks_are_numbered():
 
 
 @every_notebook
-def test_what_was_run_is_what_is_written(source):
-    built = read_built(source)
-    found = [(cell["cell_type"], "".join(cell["source"])) for cell in built]
+def test_executed_cells_match_the_source(source):
+    cells = read_cells(source)
+    found = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
     assert found == read_source(source), "run `make notebooks`"
-    counts = [cell["execution_count"] for cell in built if cell["cell_type"] == "code"]
+    counts = [cell["execution_count"] for cell in cells if cell["cell_type"] == "code"]
     assert counts == list(range(1, len(counts) + 1))
 
 
 @every_notebook
-def test_nothing_went_wrong(source):
+def test_outputs_contain_no_errors(source):
     for output in outputs(source):
         assert output["output_type"] != "error"
         assert output.get("name") != "stderr"
 
 
 @every_notebook
-def test_the_outputs_are_small_and_of_no_machine(source):
-    assert source.with_suffix(".ipynb").stat().st_size < MOST_BYTES
+def test_outputs_are_small_and_machine_independent(source):
+    assert source.with_suffix(".ipynb").stat().st_size < MAX_BYTES
     for output in outputs(source):
-        for pattern in FOREIGN:
+        for pattern in MACHINE_DEPENDENT:
             assert not re.search(pattern, text_of(output)), pattern
 
 
 @every_notebook
-def test_it_begins_with_a_question(source):
+def test_title_is_a_question(source):
     kind, text = read_source(source)[0]
     assert kind == "markdown"
     assert re.match(r"# \S.*\?\n", text)
 
 
 @every_notebook
-def test_it_has_an_equation_a_picture_an_experiment_and_sources(source):
+def test_has_an_equation_a_picture_an_experiment_and_references(source):
     text = "\n".join(text for kind, text in read_source(source) if kind == "markdown")
     assert re.search(r"\$\$.+?\$\$", text, re.DOTALL)
     assert "Try it" in text
@@ -99,13 +99,13 @@ def test_it_has_an_equation_a_picture_an_experiment_and_sources(source):
 
 
 @every_notebook
-def test_every_exercise_has_a_solution_that_is_checked(source):
+def test_every_exercise_has_a_solution_with_an_assertion(source):
     cells = read_source(source)
     texts = [text for _, text in cells]
     [exercises] = [text for text in texts if text.startswith("## Exercises")]
-    number = len(re.findall(r"^\d\. ", exercises, re.MULTILINE))
-    assert 2 <= number <= 3
-    for i in range(1, number + 1):
-        [place] = [j for j, text in enumerate(texts) if text.startswith(f"### Solution {i}")]
-        kind, code = cells[place + 1]
+    count = len(re.findall(r"^\d\. ", exercises, re.MULTILINE))
+    assert 2 <= count <= 3
+    for i in range(1, count + 1):
+        [index] = [j for j, text in enumerate(texts) if text.startswith(f"### Solution {i}")]
+        kind, code = cells[index + 1]
         assert kind == "code" and re.search(r"^\s*assert ", code, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What the README prints works as printed."""
+"""The quickstart in the README works, and the commands and files it names exist."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def test_the_quickstart_trains_a_translator(tmp_path):
     assert re.fullmatch(r"\['Wir wollen .+', '.+\?'\]", printed), printed
 
 
-def test_every_command_is_there():
+def test_every_command_exists():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"^make (\w+)", README, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
@@ -43,10 +43,10 @@ def test_every_command_is_there():
     assert named == {path.name for path in (ROOT / "scripts").glob("*.py")}
 
 
-def test_everything_in_the_map_is_there():
+def test_every_file_in_the_table_exists():
     section = README.split("## What is where")[1].split("\n## ")[0]
-    places = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
-    names = [name for place in places for name in re.findall(r"`(.+?)`", place)]
+    rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+    names = [name for row in rows for name in re.findall(r"`(.+?)`", row)]
     assert len(names) > 10
     for name in names:
         assert (ROOT / name).exists() or (ROOT / "keras_transformer" / name).exists(), name

@@ -1,4 +1,4 @@
-"""Each check passes for correct layers, and names the position and the cause for a broken one."""
+"""Each check passes for correct layers; for faulty ones it names the position and the cause."""
 
 import keras
 import numpy as np
@@ -13,8 +13,8 @@ X, Z = normal(2, 5, 8), normal(2, 7, 8, seed=1)
 
 
 @keras.saving.register_keras_serializable("learner")
-class LearnersAttention(keras.layers.Layer):
-    """Causal self-attention as a learner writes it, with a fault to choose."""
+class SimpleAttention(keras.layers.Layer):
+    """A simple causal self-attention layer with an optional fault."""
 
     def __init__(self, units, fault=None, **kwargs):
         super().__init__(**kwargs)
@@ -26,23 +26,23 @@ class LearnersAttention(keras.layers.Layer):
         self.query.build(shape)
         self.value.build(shape)
 
-    def weights_of(self, x, mask=None):
+    def attention_weights(self, x, mask=None):
         scores = ops.matmul(self.query(x), ops.swapaxes(x, 1, 2)) / 8
-        position = ops.arange(ops.shape(x)[1])
+        positions = ops.arange(ops.shape(x)[1])
         shift = {"leak": -1, "blind": 1}.get(self.fault, 0)
-        opened = position[:, None] >= position[None] + shift
+        allowed = positions[:, None] >= positions[None] + shift
         if self.fault == "blind":
-            opened = ops.logical_or(opened, position[None] == 0)
-        opened = opened if mask is None else ops.logical_and(opened, mask[:, None])
-        closed = -1e9 if self.fault == "overflow" else -1e4
-        scores = ops.where(opened, scores, ops.cast(closed, scores.dtype))
+            allowed = ops.logical_or(allowed, positions[None] == 0)
+        allowed = allowed if mask is None else ops.logical_and(allowed, mask[:, None])
+        masked_score = -1e9 if self.fault == "overflow" else -1e4
+        scores = ops.where(allowed, scores, ops.cast(masked_score, scores.dtype))
         return ops.softmax(scores, axis=1 if self.fault == "axis" else -1)
 
     def call(self, x):
         values = self.value(x)
         if self.fault == "stop":
             values = ops.stop_gradient(values)
-        return ops.matmul(self.weights_of(x), values)
+        return ops.matmul(self.attention_weights(x), values)
 
     def get_config(self):
         config = {**super().get_config(), "units": self.units, "fault": self.fault}
@@ -65,25 +65,25 @@ def fails(match):
 class TestFutureLeak:
     @pytest.mark.every_backend
     def test_causal_attention_passes(self):
-        theirs, ours = keras.layers.MultiHeadAttention(2, 3), MultiHeadAttention(2, 3, 5, 8)
-        testing.check_no_future_leak(lambda x: theirs(x, x, use_causal_mask=True), X)
+        keras_layer, ours = keras.layers.MultiHeadAttention(2, 3), MultiHeadAttention(2, 3, 5, 8)
+        testing.check_no_future_leak(lambda x: keras_layer(x, x, use_causal_mask=True), X)
         mask = causal(2, 5)
         testing.check_no_future_leak(lambda x: ours(x, x, x, attention_mask=mask), X)
-        testing.check_no_future_leak(LearnersAttention(8), X)
+        testing.check_no_future_leak(SimpleAttention(8), X)
 
-    def test_ids_pass_too(self):
+    def test_integer_ids_pass(self):
         table, ids = normal(9, 8), np.array([[3, 4, 5, 3], [1, 2, 0, 0]])
         testing.check_no_future_leak(lambda ids: np.cumsum(table[ids], axis=1), ids)
 
-    def test_a_leak_is_found_at_its_position(self):
+    def test_a_leak_is_detected_at_its_position(self):
         with fails(r"Future leak: changing the input at position 1 .* position 0 .*causal mask"):
-            testing.check_no_future_leak(LearnersAttention(8, "leak"), X)
+            testing.check_no_future_leak(SimpleAttention(8, "leak"), X)
 
-    def test_a_closed_diagonal_is_found(self):
+    def test_a_masked_diagonal_is_detected(self):
         with fails(r"Past ignored: .*position 1 .*at position 1 .*diagonal"):
-            testing.check_no_future_leak(LearnersAttention(8, "blind"), X)
+            testing.check_no_future_leak(SimpleAttention(8, "blind"), X)
 
-    def test_a_window_need_not_see_the_past(self):
+    def test_sliding_window_passes_without_sees_past(self):
         def window(x):
             return x + np.pad(x, ((0, 0), (1, 0), (0, 0)))[:, :-1]
 
@@ -103,31 +103,31 @@ class TestPadding:
         testing.check_padding(lambda x, mask: ours(x, x, x, attention_mask=mask[:, None]), X)
         testing.check_padding(lambda x, mask: (x * mask[..., None]).sum(1) / mask.sum(1), X[:1])
 
-    def test_a_model_that_finds_the_padding_itself_passes(self):
+    def test_a_model_that_derives_the_mask_from_the_ids_passes(self):
         table, ids = normal(9, 8), np.array([[3, 4, 5], [1, 2, 6]])
         testing.check_padding(lambda ids, _: (table[ids] * (ids > 0)[..., None]).sum(1), ids)
 
-    @pytest.mark.parametrize("wrong", (lambda mask: None, lambda mask: ~mask[:, None]))
-    def test_a_missing_or_inverted_mask_is_found(self, wrong):
+    @pytest.mark.parametrize("make_mask", (lambda mask: None, lambda mask: ~mask[:, None]))
+    def test_a_missing_or_inverted_mask_is_detected(self, make_mask):
         layer = keras.layers.MultiHeadAttention(2, 3)
         with fails(
             r"Padding changes .* 3 padding positions .* at \(\d, \d, \d\) .* is missing, inverted"
         ):
-            testing.check_padding(lambda x, mask: layer(x, x, attention_mask=wrong(mask)), X)
+            testing.check_padding(lambda x, mask: layer(x, x, attention_mask=make_mask(mask)), X)
 
-    def test_padding_counted_in_a_mean_is_found(self):
+    def test_padding_in_a_mean_is_detected(self):
         with fails("2 padding positions .*a mean includes the padding"):
             testing.check_padding(lambda x, mask: (x * mask[..., None]).mean(axis=1), X, amount=2)
 
 
 class TestWeights:
-    def test_those_of_keras_pass(self):
+    def test_weights_of_keras_attention_pass(self):
         layer, mask = keras.layers.MultiHeadAttention(2, 3), np.arange(5) < 4
         _, weights = layer(X, X, attention_mask=mask[None, None], return_attention_scores=True)
         testing.check_weights_sum_to_one(weights, mask)
         testing.check_weights_sum_to_one(np.zeros((1, 2, 3)), np.zeros((1, 1, 3), "bool"))
 
-    def test_each_fault_is_found_at_its_index(self):
+    def test_each_fault_is_detected_at_its_index(self):
         weights = np.full((1, 2, 4), 0.25)
         with fails(r"weight at \(0, 0, 3\) is not 0 at a masked key: 0.25.*missing or inverted"):
             testing.check_weights_sum_to_one(weights, np.arange(4) < 3)
@@ -136,13 +136,13 @@ class TestWeights:
         with fails(r"weight at \(0, 0, 0\) is negative: -1.*no softmax is applied"):
             testing.check_weights_sum_to_one(np.array([[[-1.0, 2.0]]]))
 
-    def test_a_softmax_over_another_axis_is_found(self):
+    def test_a_softmax_over_the_wrong_axis_is_detected(self):
         with fails(r"query at \(\d, \d\) sum to .* instead of 1.*key axis"):
-            testing.check_weights_sum_to_one(LearnersAttention(8, "axis").weights_of(X))
+            testing.check_weights_sum_to_one(SimpleAttention(8, "axis").attention_weights(X))
 
 
 def cached_attention(shift=0):
-    """Full and cached sums over the past; the cache is read `shift` positions off."""
+    """Returns full and cached cumulative sums; the cached ones lag `shift` positions."""
 
     def step(x, cache, t):
         cache = cache.copy()
@@ -173,12 +173,12 @@ class TestCache:
         with fails(r"differ at position 0 by .*admits positions that are not written"):
             testing.check_cache(full, misplaced, cache, X)
 
-    def test_a_cache_that_is_off_by_one_is_found(self):
+    def test_an_off_by_one_cache_is_detected(self):
         testing.check_cache(*cached_attention(), np.zeros_like(X), X)
         with fails(r"Cached and uncached outputs differ at position 0 .*different position"):
             testing.check_cache(*cached_attention(shift=1), np.zeros_like(X), X)
 
-    def test_a_growing_cache_is_found(self):
+    def test_a_growing_cache_is_detected(self):
         def step(x, cache, t):
             cache = np.concatenate([cache, x], axis=1)
             return cache.sum(axis=1), cache
@@ -202,35 +202,35 @@ class TestCache:
 
 class TestSaving:
     @pytest.mark.every_backend
-    def test_layers_of_keras_and_of_a_learner_pass(self):
+    def test_keras_and_custom_layers_pass(self):
         layer = keras.layers.MultiHeadAttention(2, 3)
         testing.check_save_and_load(layer, {"query": X, "value": Z})
-        testing.check_save_and_load(LearnersAttention(8), X)
+        testing.check_save_and_load(SimpleAttention(8), X)
 
-    def test_a_missing_argument_is_found(self):
+    def test_a_missing_argument_is_detected(self):
         with fails(r"(?s)cannot be recreated .*units.*`get_config` lacks a constructor argument"):
-            testing.check_save_and_load(LearnersAttention(8, "config"), X)
+            testing.check_save_and_load(SimpleAttention(8, "config"), X)
 
-    def test_a_missing_argument_with_a_default_is_found(self):
+    def test_a_missing_argument_with_a_default_is_detected(self):
         with fails(r"changes its configuration|different outputs .*`get_config` lacks"):
             testing.check_save_and_load(_Scaled(3.0), X)
 
-    def test_a_configuration_that_is_no_json_is_found(self):
+    def test_a_non_json_configuration_is_detected(self):
         with fails("cannot be recreated .*not JSON"):
-            testing.check_save_and_load(LearnersAttention(8, "json"), X)
+            testing.check_save_and_load(SimpleAttention(8, "json"), X)
 
-    def test_an_argument_that_the_constructor_changes_is_found(self):
+    def test_an_argument_changed_by_the_constructor_is_detected(self):
         with fails(r"changes its configuration .*\['factor'\] differ.*constructor changes"):
             testing.check_save_and_load(_Doubled(2.0), X)
 
-    def test_an_untracked_sub_layer_is_found(self):
+    def test_an_untracked_sub_layer_is_detected(self):
         with fails(r"has different outputs after loading: .*at \(\d, \d, \d\).*not tracked"):
             testing.check_save_and_load(_Untracked(), X)
 
 
 @keras.saving.register_keras_serializable("learner")
 class _Scaled(keras.layers.Layer):
-    """Multiplies by a factor that `get_config` lacks."""
+    """Multiplies by a factor that is missing in `get_config`."""
 
     def __init__(self, factor=1.0, **kwargs):
         super().__init__(**kwargs)
@@ -245,7 +245,7 @@ class _Scaled(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("learner")
 class _Doubled(_Scaled):
-    """Stores another factor than it is given."""
+    """Stores a different factor than its argument."""
 
     def __init__(self, factor=1.0, **kwargs):
         super().__init__(2 * factor, **kwargs)
@@ -269,7 +269,7 @@ class _Untracked(keras.layers.Layer):
 
 class TestGradients:
     @pytest.mark.every_backend
-    def test_attention_passes_apart_from_the_bias_of_its_keys(self):
+    def test_attention_passes_except_for_the_key_bias(self):
         layer, inputs = keras.layers.MultiHeadAttention(2, 3), {"query": X, "value": Z}
         testing.check_gradients(layer, inputs, without=("key/bias",))
         before = layer.get_weights()
@@ -279,33 +279,33 @@ class TestGradients:
             np.testing.assert_array_equal(weight, old)
 
     @pytest.mark.filterwarnings("ignore:Gradients do not exist")
-    def test_a_variable_without_gradient_is_found(self):
-        testing.check_gradients(LearnersAttention(8), X)
+    def test_a_variable_without_gradient_is_detected(self):
+        testing.check_gradients(SimpleAttention(8), X)
         with fails(r"kernel receives no gradient: .*only 0 .*`stop_gradient`"):
-            testing.check_gradients(LearnersAttention(8, "stop"), X)
+            testing.check_gradients(SimpleAttention(8, "stop"), X)
 
-    def test_a_variable_that_is_not_to_change_is_found(self):
+    def test_an_unexpected_change_is_detected(self):
         layer = keras.layers.Dense(3)
         with fails(r"kernel changes by .* but should not"):
             testing.check_gradients(layer, X, without=("kernel",))
 
-    def test_a_gradient_that_is_not_finite_is_found(self):
-        layer = keras.Sequential([keras.layers.Dense(3), keras.layers.Lambda(_root_of_zero)])
+    def test_a_non_finite_gradient_is_detected(self):
+        layer = keras.Sequential([keras.layers.Dense(3), keras.layers.Lambda(_sqrt_of_zero)])
         with fails("is not finite after one step"):
             testing.check_gradients(layer, X)
 
 
-def _root_of_zero(x):
+def _sqrt_of_zero(x):
     return ops.sqrt(x - x)
 
 
 class TestHalfPrecision:
     @pytest.mark.every_backend
-    def test_attention_passes_where_nothing_may_be_attended_to(self):
+    def test_attention_passes_with_fully_masked_queries(self):
         inputs = {"queries": X, "keys": Z, "values": Z, "attention_mask": np.ones((2, 1, 7), bool)}
         testing.check_dtypes(lambda dtype: MultiHeadAttention(2, 3, 5, 8, dtype=dtype), inputs)
 
-    def test_a_number_that_float16_cannot_hold_is_found(self):
+    def test_float16_overflow_is_detected(self):
         def make(dtype):
             return keras.layers.Lambda(lambda x: x * 0 + ops.cast(1e9, x.dtype), dtype=dtype)
 
@@ -313,7 +313,7 @@ class TestHalfPrecision:
             testing.check_dtypes(make, X)
         testing.check_dtypes(make, X, policies=["mixed_bfloat16"])
 
-    def test_a_softmax_over_no_key_is_found(self):
+    def test_a_softmax_over_masked_keys_only_is_detected(self):
         def make(dtype):
             def call(inputs):
                 x, mask = inputs
@@ -326,7 +326,7 @@ class TestHalfPrecision:
         with fails(r"\(0, 0, 0\) in mixed_float16 is not finite for an example that may"):
             testing.check_dtypes(make, [X, np.ones((2, 5, 5), "bool")])
 
-    def test_an_output_of_another_dtype_is_found(self):
+    def test_a_wrong_output_dtype_is_detected(self):
         def make(dtype):
             return keras.layers.Lambda(lambda x: ops.cast(x, "float32"), dtype=dtype)
 
@@ -341,7 +341,7 @@ class TestOverfit:
         return keras.Model(ids, keras.layers.Dense(9)(keras.layers.Flatten()(x)))
 
     @pytest.mark.every_backend
-    def test_a_model_that_sees_its_input_passes_and_one_that_does_not_fails(self):
+    def test_only_a_model_that_uses_its_input_can_overfit(self):
         rng = np.random.default_rng(0)
         ids, targets = rng.integers(1, 9, (30, 6)), rng.integers(0, 9, 30)
         ids[:, 0] = 1

@@ -60,7 +60,7 @@ def _sizes(file, path):
         for name in group:
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
                 raise ValueError(
-                    f"{path} must not contain soft or external links. Received: {group.name}/{name}"
+                    f"{path} must not contain soft or external links. Received: {group.name.rstrip('/')}/{name}"
                 )
             member = group[name]
             address = h5py.h5o.get_info(member.id).addr

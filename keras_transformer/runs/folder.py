@@ -5,7 +5,11 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
+from keras import ops
+
 from keras_transformer._utils.files import atomic_replace, reserve
+from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.models.recurrent import RecurrentTranslator
@@ -204,7 +208,9 @@ class RunFolder:
         model = make_model(self.read_config(), *self.read_tokenizers(), dtype)
         file = self._require(self.weights_file(weights))
         try:
+            check_hdf5(file, model.variables)
             model.load_weights(file)
+            _check_finite(model)
         except (ValueError, OSError, KeyError, RuntimeError) as error:
             raise ValueError(
                 f"{file} does not match {self._config}: it belongs to another run or is damaged. "
@@ -259,6 +265,12 @@ def _make_transformer(config, vocab_sizes, dtype):
         share_embeddings=config.share_vocabulary,
         dtype=dtype,
     )
+
+
+def _check_finite(model):
+    for variable in model.variables:
+        if not np.isfinite(ops.convert_to_numpy(variable)).all():
+            raise ValueError(f"The weights must be finite. Received: NaN or inf in {variable.path}")
 
 
 def _history_columns(history):

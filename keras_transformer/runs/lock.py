@@ -8,6 +8,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+_TIMEOUT = 1.0  # seconds; the processes of a distributed run look at the lock at the same time
+
 
 @contextlib.contextmanager
 def training_lock(folder):
@@ -17,7 +19,7 @@ def training_lock(folder):
     file is a hidden file next to the folder, which need not exist yet.
 
     Args:
-        folder: path of the run's folder.
+        folder: path of the run folder.
 
     Raises:
         BlockingIOError: if another process trains in this folder.
@@ -27,7 +29,7 @@ def training_lock(folder):
     path = folder.with_name(f".{folder.name}.lock")
     holder = path.with_suffix(".json")
     try:
-        with FileLock(path, timeout=0):
+        with FileLock(path, timeout=_TIMEOUT):
             # Not atomic: it is only read for a message.
             holder.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}))
             try:

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer._utils.files import atomic_replace
+from keras_transformer._utils.hdf5 import check_hdf5
 
 
 @contextlib.contextmanager
@@ -39,7 +40,8 @@ def average_weights(files, path):
         path: path of the file to write.
 
     Raises:
-        ValueError: if there is no file, or the files belong to different models.
+        ValueError: if there is no file, a file holds more than plain numbers, or the files belong
+            to different models.
         OSError: if a file cannot be read or written.
     """
     if not files:
@@ -58,6 +60,7 @@ def average_weights(files, path):
 
 def _open(file):
     try:
+        check_hdf5(file)
         return h5py.File(file, "r")
     except OSError as error:
         raise OSError(f"{file} cannot be read: {error}") from None

@@ -10,6 +10,7 @@ import h5py
 from keras import ops
 
 from keras_transformer._utils.files import atomic_replace, reserve
+from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer.settings import upgrade_config
 
 
@@ -70,7 +71,7 @@ class Checkpoints:
             if not isinstance(counters, dict):
                 raise ValueError(f"the counters must be a dictionary. Received: {counters!r}")
             self._read_variables(newest / "variables.h5")
-        except (OSError, KeyError, ValueError, RuntimeError) as error:
+        except (OSError, AttributeError, KeyError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"The checkpoint {newest} does not match this run, or is damaged: {error}"
             ) from None
@@ -82,7 +83,7 @@ class Checkpoints:
         return {int(path.name): path for path in folders if re.fullmatch(r"\d{6}", path.name)}
 
     def _write_variables(self, path):
-        reserve(path, [x for variables in self._variables.values() for x in variables])
+        reserve(path, self._all_variables())
         with h5py.File(path, "w") as file:
             file.attrs.update(self._identity)
             for group, variables in self._variables.items():
@@ -92,17 +93,20 @@ class Checkpoints:
                     dataset.attrs["path"] = variable.path  # not read, only for people
 
     def _read_variables(self, path):
+        check_hdf5(path, self._all_variables())
         with h5py.File(path, "r") as file:
             _check_identity(self._identity, dict(file.attrs))
-            saved = {
-                group: [file[group][name][()] for name in sorted(file[group])]
-                for group in self._variables
+            # Read all of them before assigning any: a damaged file must not change the model.
+            values = {
+                group: _read_group(group, file[group], variables)
+                for group, variables in self._variables.items()
             }
         for group, variables in self._variables.items():
-            _check_shapes(group, [v.shape for v in variables], [x.shape for x in saved[group]])
-        for group, variables in self._variables.items():
-            for variable, value in zip(variables, saved[group], strict=True):
+            for variable, value in zip(variables, values[group], strict=True):
                 variable.assign(value)
+
+    def _all_variables(self):
+        return [x for variables in self._variables.values() for x in variables]
 
 
 def _model_identity(model):
@@ -143,6 +147,13 @@ def _same_model(ours, theirs):
         return name == other_name and all(config[x] == other[x] for x in config.keys() & other)
     except (TypeError, ValueError, AttributeError):
         return False
+
+
+def _read_group(name, group, variables):
+    """Reads the arrays of some variables after a check of all shapes."""
+    saved = [group[key] for key in sorted(group)]
+    _check_shapes(name, [x.shape for x in variables], [x.shape for x in saved])
+    return [x[()] for x in saved]
 
 
 def _check_shapes(group, expected, found):

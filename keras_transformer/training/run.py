@@ -1,5 +1,6 @@
 """A training run, from the corpus to the test score."""
 
+import contextlib
 import dataclasses
 import shlex
 from pathlib import Path
@@ -18,6 +19,7 @@ from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
 from keras_transformer.runs.config import LEARNING_RATE_SCALES
 from keras_transformer.runs.folder import RunFolder, make_model
+from keras_transformer.runs.lock import training_lock
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
 
@@ -37,7 +39,8 @@ def train_run(config, folder):
         distributed training other than the chief.
 
     Raises:
-        OSError: if a file is missing, or cannot be read or written.
+        OSError: if a file is missing, or cannot be read or written. A BlockingIOError if another
+            process trains in this folder.
         ConnectionError: if another process of distributed training is lost.
         ValueError: if the data is unsuitable, or the folder holds a run with other data or
             settings.
@@ -50,6 +53,8 @@ def train_run(config, folder):
     run = RunFolder(folder)
     resuming = run.exists
     if resuming:
+        with training_lock(folder):  # refuses early; several processes may be here at once
+            pass
         config = run.read_config().with_changes(**dataclasses.asdict(config))
     dataset = prepare_dataset(config, run.read_tokenizers() if resuming else None)
     if resuming:
@@ -60,7 +65,8 @@ def train_run(config, folder):
         with scope():
             trainer = _make_trainer(config, run, dataset)
         batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
-        history, interrupted = trainer.train(*batches, config.epochs)
+        with training_lock(folder) if trainer.chief else contextlib.nullcontext():
+            history, interrupted = trainer.train(*batches, config.epochs)
     if not trainer.chief:
         return None
     if history:

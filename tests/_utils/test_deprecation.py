@@ -1,4 +1,4 @@
-"""Names of version 0.1.0 still work, and say what to write instead."""
+"""Names of version 0.1.0 still work, with a warning that states the new name."""
 
 import keras
 import numpy as np
@@ -78,7 +78,7 @@ VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat"]
 
 
 @pytest.mark.parametrize(("old", "new"), OLD_AND_NEW.values(), ids=OLD_AND_NEW)
-def test_an_old_name_does_what_the_new_one_does_and_warns(old, new, recwarn):
+def test_old_name_warns_and_equals_the_new_one(old, new, recwarn):
     with pytest.warns(FutureWarning, match="is deprecated: use"):
         found = old()
     recwarn.clear()

@@ -1,4 +1,4 @@
-"""What `replacing` promises: wholly or not at all."""
+"""`atomic_replace` replaces a file or folder completely or leaves it unchanged."""
 
 import contextlib
 import os
@@ -25,25 +25,25 @@ def assert_old(path):
 def test_replaces_a_file(old):
     with atomic_replace(old) as temporary:
         temporary.write_text("new")
-        assert old.read_text() == "old"  # until the new one is whole
+        assert old.read_text() == "old"  # until the new file is complete
     assert old.read_text() == "new"
     assert os.listdir(old.parent) == [old.name]
 
 
-def test_makes_a_file_and_the_folders_above(tmp_path):
+def test_creates_a_file_and_its_parent_folders(tmp_path):
     with atomic_replace(str(tmp_path / "a" / "b" / "notes.txt")) as temporary:
         temporary.write_bytes(b"\x00\xff")
     assert (tmp_path / "a" / "b" / "notes.txt").read_bytes() == b"\x00\xff"
 
 
-def test_the_file_beside_has_the_same_suffixes_and_folder(tmp_path):
+def test_temporary_file_has_the_same_suffixes_and_folder(tmp_path):
     with atomic_replace(tmp_path / "best.weights.h5") as temporary:
         assert temporary.suffixes[-2:] == [".weights", ".h5"] and temporary.parent == tmp_path
         assert not temporary.exists()
         temporary.touch()
 
 
-def test_makes_a_folder_with_all_its_files(tmp_path):
+def test_creates_a_folder_with_its_files(tmp_path):
     with atomic_replace(tmp_path / "000001") as temporary:
         temporary.mkdir()
         (temporary / "a").write_text("1")
@@ -53,7 +53,7 @@ def test_makes_a_folder_with_all_its_files(tmp_path):
     assert sorted(os.listdir(tmp_path / "000001")) == ["a", "b"]
 
 
-def test_makes_a_folder_with_folders_in_it(tmp_path):
+def test_creates_nested_folders(tmp_path):
     with atomic_replace(tmp_path / "model") as temporary:
         (temporary / "variables" / "empty").mkdir(parents=True)
         (temporary / "variables" / "a").write_text("1")
@@ -73,7 +73,7 @@ def test_replaces_a_folder(tmp_path):
     assert os.listdir(tmp_path / "model") == ["b"]
 
 
-def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+def test_folder_that_cannot_be_replaced_is_unchanged(tmp_path, monkeypatch):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("old")
     rename = os.replace
@@ -93,28 +93,28 @@ def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
     assert (tmp_path / "model" / "a").read_text() == "old"
 
 
-@pytest.mark.parametrize(("there", "overwrite"), [("notes.txt", True), ("model.bin", False)])
-def test_a_folder_is_overwritten_only_if_that_is_wanted(tmp_path, there, overwrite):
-    (tmp_path / there).write_text("mine")
+@pytest.mark.parametrize(("existing", "overwrite"), [("notes.txt", True), ("model.bin", False)])
+def test_only_an_earlier_export_may_be_overwritten(tmp_path, existing, overwrite):
+    (tmp_path / existing).write_text("mine")
     with pytest.raises(FileExistsError, match="Received"):
         check_overwriting(tmp_path, "model.bin", overwrite)
 
 
-def test_a_folder_of_the_right_kind_or_none_may_be_written(tmp_path):
+def test_an_earlier_export_and_a_new_folder_may_be_written(tmp_path):
     (tmp_path / "model.bin").write_text("")
     check_overwriting(tmp_path, "model.bin", True)
     check_overwriting(tmp_path / "new", "model.bin", False)
 
 
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, ValueError])
-def test_an_error_keeps_what_was_there(old, error):
+def test_an_error_keeps_the_old_file(old, error):
     with pytest.raises(error), atomic_replace(old) as temporary:
         temporary.write_text("half")
         raise error
     assert_old(old)
 
 
-def test_an_error_leaves_no_half_folder(tmp_path):
+def test_an_error_leaves_no_partial_folder(tmp_path):
     with pytest.raises(KeyError), atomic_replace(tmp_path / "000001") as temporary:
         temporary.mkdir()
         (temporary / "a").write_text("half")
@@ -122,7 +122,7 @@ def test_an_error_leaves_no_half_folder(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_an_error_of_writing_says_what_is_unchanged(old):
+def test_write_error_states_that_existing_data_is_unchanged(old):
     expected = rf"{re.escape(str(old))} could not be written: reason\. Existing data is unchanged"
     with pytest.raises(OSError, match=expected), atomic_replace(old) as temporary:
         temporary.write_text("half")
@@ -137,7 +137,7 @@ def test_writing_nothing_is_an_error(old):
 
 
 @pytest.mark.parametrize("size", [0, 4096])
-def test_a_full_disk_keeps_what_was_there(old, size):
+def test_full_disk_keeps_the_old_file(old, size):
     with (
         pytest.raises(OSError, match=r"could not be written.*unchanged"),
         full_disk(size),
@@ -147,7 +147,7 @@ def test_a_full_disk_keeps_what_was_there(old, size):
     assert_old(old)
 
 
-def test_a_full_disk_leaves_no_half_folder(tmp_path):
+def test_full_disk_leaves_no_partial_folder(tmp_path):
     with (
         pytest.raises(OSError, match=r"could not be written.*unchanged"),
         full_disk(4096),
@@ -159,7 +159,7 @@ def test_a_full_disk_leaves_no_half_folder(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_that_cannot_be_made_is_named(old):
+def test_folder_that_cannot_be_created_is_an_error(old):
     with (
         pytest.raises(OSError, match="could not be written"),
         atomic_replace(old / "notes.txt") as new,
@@ -167,7 +167,7 @@ def test_a_folder_that_cannot_be_made_is_named(old):
         new.write_text("new")
 
 
-def test_what_a_killed_process_has_left_is_not_in_the_way(tmp_path):
+def test_leftovers_of_a_killed_process_are_removed(tmp_path):
     with contextlib.suppress(KeyError), atomic_replace(tmp_path / "000001") as temporary:
         raise KeyError
     temporary.mkdir()  # in a container, the next process often has the same id

@@ -1,3 +1,5 @@
+"""`check_hdf5` accepts plain arrays and refuses everything else."""
+
 import os
 
 import h5py
@@ -7,7 +9,7 @@ import pytest
 
 from keras_transformer._utils.hdf5 import check_hdf5
 
-NUMBERS = np.arange(6.0, dtype="float32").reshape(2, 3)
+ARRAY = np.arange(6.0, dtype="float32").reshape(2, 3)
 
 
 @pytest.fixture
@@ -17,19 +19,19 @@ def path(tmp_path):
 
 def write(path, change=lambda file: None):
     with h5py.File(path, "w") as file:
-        file["layers/dense/vars/0"] = NUMBERS
+        file["layers/dense/vars/0"] = ARRAY
         file["layers/dense/vars/1"] = np.arange(3)
         file.attrs["model"] = "a model"
         change(file)
 
 
-def test_plain_numbers_are_accepted(path):
+def test_plain_arrays_are_accepted(path):
     write(path)
     check_hdf5(path)
-    check_hdf5(path, [keras.Variable(NUMBERS)])
+    check_hdf5(path, [keras.Variable(ARRAY)])
 
 
-def test_what_keras_writes_is_accepted(tmp_path):
+def test_keras_weights_are_accepted(tmp_path):
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2), keras.layers.Dropout(0.1)])
     model.save_weights(tmp_path / "a.weights.h5")
     check_hdf5(tmp_path / "a.weights.h5", model.variables)
@@ -61,7 +63,7 @@ def cycle(file):
     file["layers/again"] = file["layers"]
 
 
-def texts(file):
+def strings(file):
     file["other"] = ["some", "texts"]
 
 
@@ -82,13 +84,13 @@ def compressed(file):
 
 
 HOSTILE = (
-    external_link, soft_link, dangling_soft_link, external_storage, virtual_dataset, cycle, texts,
+    external_link, soft_link, dangling_soft_link, external_storage, virtual_dataset, cycle, strings,
     references, named_type, lazy, compressed,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("change", HOSTILE, ids=lambda change: change.__name__)
-def test_everything_else_is_refused(path, change):
+def test_other_hdf5_features_are_refused(path, change):
     write(path, change)
     with pytest.raises(ValueError, match=rf"{path.name} must .*Received: "):
         check_hdf5(path)
@@ -98,16 +100,16 @@ def test_a_file_far_larger_than_the_model_is_refused(path):
     write(path, lambda file: file.create_dataset("other", data=np.ones(5 * 10**6, "float32")))
     check_hdf5(path)
     with pytest.raises(ValueError, match="must be a file of this model"):
-        check_hdf5(path, [keras.Variable(NUMBERS)])
+        check_hdf5(path, [keras.Variable(ARRAY)])
 
 
-def test_no_hdf5_is_refused(path):
+def test_other_file_formats_are_refused(path):
     path.write_bytes(b"PK\3\4 something else")
     with pytest.raises(ValueError, match="not an HDF5 file"):
         check_hdf5(path)
 
 
-def test_a_pipe_is_not_waited_for(path):
+def test_a_pipe_is_refused_without_blocking(path):
     os.mkfifo(path)
     with pytest.raises(ValueError, match="regular file"):
         check_hdf5(path)

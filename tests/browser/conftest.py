@@ -1,4 +1,4 @@
-"""Debian's Chromium, once for all tests of a module."""
+"""Chromium as packaged by Debian, started once per test module."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""What CTranslate2 makes of our models: the same translations."""
+"""Models exported to CTranslate2 give the same translations."""
 
 import itertools
 import os
@@ -44,7 +44,7 @@ SENTENCES = [
 ]
 SOURCE = WordTokenizer.train([" ".join(f"s{i}" for i in range(46))])
 TARGET = WordTokenizer.train([" ".join(f"t{i}" for i in range(36))])
-ALONE = """
+STANDALONE_CODE = """
 import sys
 sys.modules.update(dict.fromkeys(["keras", "tensorflow", "jax", "keras_transformer"]))
 import ctranslate2, tokenizers
@@ -77,7 +77,7 @@ def export(ours, tmp_path):
 
 
 def random_model(source=SOURCE, target=TARGET, **options):
-    """A model in which everything matters: all its weights are large."""
+    """Creates a model with large random weights, so that every weight affects the output."""
     sizes = {"h": 4, "d_model": 32, "d_ff": 64, "n": 2, "rate": 0.1}
     vocabularies = (source.vocab_size, target.vocab_size)
     model = TransformerModel(*vocabularies, **gathered({**sizes, **options}))
@@ -87,8 +87,8 @@ def random_model(source=SOURCE, target=TARGET, **options):
     return model
 
 
-def shout(weight, rows, factor):
-    """Makes some words' weights positive and large."""
+def scale_rows(weight, rows, factor):
+    """Multiplies rows of a weight; makes them positive if it is a bias."""
     values = ops.convert_to_numpy(weight).copy()
     values[rows] = factor * np.abs(values[rows]) if values.ndim == 1 else factor * values[rows]
     weight.assign(values)
@@ -98,8 +98,8 @@ def random_ids(tokenizer, lengths):
     return [np.random.randint(END_ID + 1, tokenizer.vocab_size, n).tolist() for n in lengths]
 
 
-def words(tokenizer, sentences):
-    """The tokens of ids, as the file of the tokenizer names them."""
+def tokens_of(tokenizer, sentences):
+    """Converts ids to the tokens in the file of the tokenizer."""
     name = tokenizers.Tokenizer.from_str(tokenizer.to_json()).id_to_token
     return [[name(i) for i in ids] for ids in sentences]
 
@@ -113,7 +113,10 @@ def translator(folder):
 
 
 def log_probabilities(model, sources, targets):
-    """Of each word of the targets and their ends, among the words a translation can have."""
+    """Computes the log probabilities of the target tokens and the end token.
+
+    They are normalized over the tokens that a translation may contain.
+    """
     sources = [[*ids, END_ID] for ids in sources]
     targets = [[START_ID, *ids, END_ID] for ids in targets]
     source, target = (pad_ids(ids, max(map(len, ids))) for ids in (sources, targets))
@@ -123,7 +126,7 @@ def log_probabilities(model, sources, targets):
     return [x[np.arange(len(ids) - 1), ids[1:]] for x, ids in zip(logits, targets, strict=True)]
 
 
-def test_subwords_are_joined_the_same(tmp_path):
+def test_subwords_are_detokenized_identically(tmp_path):
     tokenizer = SubwordTokenizer.train([f"see{i} sees{i} seen{i}, unseen" for i in range(20)], 60)
     model = random_model(tokenizer, tokenizer, tie_output=True, share_embeddings=True)
     translate = Translate(model, tokenizer, tokenizer)
@@ -134,16 +137,17 @@ def test_subwords_are_joined_the_same(tmp_path):
     assert translator(tmp_path / "exported")(sentences) == expected
 
 
-def test_a_thousand_sentences_are_translated_the_same(ours, export):
+def test_a_thousand_sentences_are_translated_identically(ours, export):
     sentences = random.Random(0).sample(SENTENCES, 1000)
     expected = ours(sentences)
     assert len(set(expected)) > 300
     assert translator(export())(sentences) == expected
 
 
-def test_sentences_without_end_are_cut_at_the_same_place(tmp_path):
+def test_translations_are_truncated_at_the_same_length(tmp_path):
     model = random_model()
-    shout(model.projection.bias, [END_ID], 10.0)  # so that some have an end
+    # A larger bias makes some translations end before the maximum length.
+    scale_rows(model.projection.bias, [END_ID], 10.0)
     translate = Translate(model, SOURCE, TARGET)
     export_ctranslate2(translate, tmp_path / "exported")
     lengths = np.random.permutation([0, 1, 2, 3, 10] * 200)
@@ -154,14 +158,14 @@ def test_sentences_without_end_are_cut_at_the_same_place(tmp_path):
     assert 0.05 < np.mean(full) < 0.95
 
 
-def test_each_sentence_has_its_translation_in_its_place(export):
+def test_translations_keep_the_order_of_the_sentences(export):
     translate, sentences = translator(export()), ["one", "", "two three", " ", "four", "two three"]
     beam = {"beam_size": 3, "length_penalty": 1.0}
     assert translate(sentences) == [translate([x])[0] for x in sentences] and translate([]) == []
     assert translate(sentences[::-1], **beam)[::-1] == translate(sentences, **beam)
 
 
-def test_it_takes_and_gives_what_our_own_translator_does(ours, export):
+def test_call_has_the_argument_and_return_types_of_translate(ours, export):
     translate = translator(export())
     for sentences in ("two three", "", ["two three"], ("two", ""), [], "one " * 1024):
         found, expected = translate(sentences), ours(sentences)
@@ -187,12 +191,12 @@ def test_a_folder_without_an_export_is_refused(export, tmp_path):
         CTranslate2Translate(tmp_path / "exported")
 
 
-def test_in_int8_most_sentences_are_translated_the_same(ours, export):
+def test_most_int8_translations_are_identical(ours, export):
     exact, small = export(), export("int8", quantization="int8")
     assert (small / "model.bin").stat().st_size < (exact / "model.bin").stat().st_size
     assert load(small).compute_type.startswith("int8")
     both = zip(translator(small)(SENTENCES), ours(SENTENCES), strict=True)
-    # 98% where the processor's sums of int8 are exact, 84% where they stop at 16 bits.
+    # 98% on CPUs that accumulate int8 products exactly, 84% where the sums saturate at 16 bits.
     assert np.mean([found == expected for found, expected in both]) > 0.75
 
 
@@ -206,7 +210,7 @@ def test_in_int8_most_sentences_are_translated_the_same(ours, export):
     ],
     ids=str,
 )
-def test_the_probabilities_are_the_same(options, tmp_path):
+def test_log_probabilities_match(options, tmp_path):
     source = TARGET if options.get("share_embeddings") else SOURCE
     model = random_model(source, **options)
     export_ctranslate2(Translate(model, source, TARGET), tmp_path / "exported")
@@ -214,47 +218,48 @@ def test_the_probabilities_are_the_same(options, tmp_path):
     sources[2][5] = UNKNOWN_ID
     expected = log_probabilities(model, sources, targets)
     assert np.std(np.concatenate(expected)) > 1
-    tokens = (words(source, sources), words(TARGET, targets))
+    tokens = (tokens_of(source, sources), tokens_of(TARGET, targets))
     for found, row in zip(load(tmp_path / "exported").score_batch(*tokens), expected, strict=True):
         np.testing.assert_allclose(found.log_probs, row, atol=1e-4)
 
 
 @pytest.mark.parametrize("quantization", [None, "int8"])
 @pytest.mark.parametrize("tie_output", [False, True])
-def test_some_words_are_never_said(tie_output, quantization, tmp_path):
+def test_special_tokens_are_never_produced(tie_output, quantization, tmp_path):
     model = random_model(tie_output=tie_output, norm_first=True)
-    if tie_output:  # not the start: too loud, it would drown the source
-        shout(model.target_embedding.words.embeddings, [PADDING_ID, UNKNOWN_ID], 20.0)
+    if tie_output:  # except the start token: a large embedding of it would hide the source
+        scale_rows(model.target_embedding.words.embeddings, [PADDING_ID, UNKNOWN_ID], 20.0)
     else:
-        shout(model.projection.bias, [PADDING_ID, UNKNOWN_ID, START_ID], 100.0)
+        scale_rows(model.projection.bias, [PADDING_ID, UNKNOWN_ID, START_ID], 100.0)
     sources = random_ids(SOURCE, [6] * 100)
     logits = ops.convert_to_numpy(model((np.array(sources), np.full((100, 2), START_ID))))
-    assert np.mean(logits.argmax(-1) < END_ID) > 0.5  # what the model would say
+    # Without constraints, the model would mostly produce special tokens.
+    assert np.mean(logits.argmax(-1) < END_ID) > 0.5
     translate = Translate(model, SOURCE, TARGET)
     export_ctranslate2(translate, tmp_path / "exported", quantization=quantization)
     results = load(tmp_path / "exported").translate_batch(
-        words(SOURCE, sources), beam_size=3, max_decoding_length=20
+        tokens_of(SOURCE, sources), beam_size=3, max_decoding_length=20
     )
-    said = {word for result in results for word in result.hypotheses[0]}
-    assert len(said) > 5 and not said & set(SPECIAL_TOKENS)
+    produced = {word for result in results for word in result.hypotheses[0]}
+    assert len(produced) > 5 and not produced & set(SPECIAL_TOKENS)
 
 
-def test_the_folder_alone_is_enough(ours, export):
+def test_exported_folder_is_self_contained(ours, export):
     folder = export()
     assert set(os.listdir(folder)) == FILES
     sentences = ["two three", "one unheard four", ""]
-    command = [sys.executable, "-c", ALONE, str(folder), *sentences]
+    command = [sys.executable, "-c", STANDALONE_CODE, str(folder), *sentences]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == str(ours(sentences))
 
 
-def test_the_model_stays_as_it_is(ours, export):
+def test_export_leaves_the_model_unchanged(ours, export):
     before = [weight.copy() for weight in ours.model.get_weights()]
     export(quantization="int8")
     assert all(map(np.array_equal, before, ours.model.get_weights()))
 
 
-def test_sentences_may_be_long_but_not_endless(export):
+def test_number_of_positions_is_limited(export):
     translator = load(export())
     options = {"max_input_length": 0, "max_decoding_length": 1}
     assert translator.translate_batch([["▁one"] * (MAX_POSITIONS - 1)], **options)
@@ -271,14 +276,14 @@ def test_sentences_may_be_long_but_not_endless(export):
         ({"activation": "linear"}, r"cannot express activations .*Received: 'linear'"),
     ],
 )
-def test_what_cannot_be_expressed_is_refused(options, message, tmp_path):
+def test_unsupported_options_are_refused(options, message, tmp_path):
     translate = Translate(random_model(**options), SOURCE, TARGET)
     with pytest.raises(ValueError, match=message):
         export_ctranslate2(translate, tmp_path / "exported")
     assert not os.listdir(tmp_path)
 
 
-def test_other_models_are_refused(tmp_path):
+def test_unbuilt_and_recurrent_models_are_refused(tmp_path):
     unbuilt = TransformerModel(50, 40, 8, 8, 4, 8, 8, 32, 64, 2, 0.1)
     for model in (unbuilt, RecurrentTranslator(50, 40, 8, 8, 0.1)):
         with pytest.raises(ValueError, match=rf"Only a built.*Received: <{type(model).__name__}"):
@@ -292,14 +297,14 @@ def test_an_unknown_quantization_is_refused(quantization, export, tmp_path):
     assert not os.listdir(tmp_path)
 
 
-def test_without_ctranslate2_it_says_what_to_install(export, tmp_path, monkeypatch):
+def test_missing_ctranslate2_error_names_the_extra_to_install(export, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(ImportError, match=r"pip install 'keras3-transformer\[ctranslate2\]'"):
         export()
     assert not os.listdir(tmp_path)
 
 
-def test_what_is_there_stays_unless_one_says_so(export, tmp_path):
+def test_existing_export_is_replaced_only_with_overwrite(export, tmp_path):
     folder = export()
     (folder / "notes.txt").touch()
     with pytest.raises(FileExistsError, match=r"Received: .*exported"):
@@ -311,7 +316,7 @@ def test_what_is_there_stays_unless_one_says_so(export, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_nothing_but_an_export_is_overwritten(kind, export, tmp_path):
+def test_only_an_export_is_overwritten(kind, export, tmp_path):
     run = tmp_path / "run"
     run.mkdir() if kind == "folder" else run.touch()
     with pytest.raises(FileExistsError, match=r"earlier export.*Received: .*run"):
@@ -319,7 +324,7 @@ def test_nothing_but_an_export_is_overwritten(kind, export, tmp_path):
     assert os.listdir(tmp_path) == ["run"]
 
 
-def test_a_full_disk_harms_nothing(ours, export, tmp_path):
+def test_full_disk_keeps_the_earlier_export(ours, export, tmp_path):
     folder = export()
     with full_disk(10_000), pytest.raises(OSError, match="is unchanged"):
         export(quantization="int8", overwrite=True)

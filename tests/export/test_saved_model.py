@@ -1,4 +1,4 @@
-"""A SavedModel answers as `Translate` does, wherever it is loaded."""
+"""A SavedModel gives the same translations as `Translate`, also in a process without Keras."""
 
 import json
 import random
@@ -25,8 +25,8 @@ from keras_transformer.export.saved_model import Decoder, Encoder, export_saved_
 
 pytestmark = pytest.mark.slow
 
-STRINGS = [tf.TensorSpec([None], tf.string)]
-EVERYTHING = [chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000]
+SIGNATURE = [tf.TensorSpec([None], tf.string)]
+ALL_CHARACTERS = [chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000]
 TEXTS = {
     "plain": [source for source, _ in PAIRS],
     "German": [
@@ -36,9 +36,10 @@ TEXTS = {
     ],
     "phone": ["it’s fine, isn’t it?", "oh, don’t ask – là-bas ﬁn"],
 }
-# Marks in and out of order, pairs that become one, odd spaces, capitals that grow, apostrophes, the
-# space mark, control characters, what UTF-8 can be mistaken for.
-ODD = [
+# Combining marks in and out of canonical order, pairs that compose, unusual spaces, letters that
+# become longer in lower case, apostrophes, the space marker, control characters, and edge cases of
+# UTF-8.
+UNUSUAL = [
     *"aAouUeEsSßẞ.,!?-_'’▁ \t\n\r\0ΑΣσςİIıKÅ🙂👩\u200d中ｱﬁ½²٣ๅกัं",
     *"\u0301\u0308\u0323\u0307\u0302\u0327\u0328\u0345\u0344\u0340\u0334\u20dd",
     *"\u00a0\u0085\u2028\u3000\u200b\u00ad\u001c\ufeff\ufffd\uffff\U000e0041\U0010ffff",
@@ -78,8 +79,8 @@ def tokenizer(request):
     return WordTokenizer.train(TEXTS[request.param])
 
 
-def odd_sentences(number, longest=12):
-    return ["".join(random.choices(ODD, k=random.randrange(longest))) for _ in range(number)]
+def unusual_sentences(number, longest=12):
+    return ["".join(random.choices(UNUSUAL, k=random.randrange(longest))) for _ in range(number)]
 
 
 def number_sentences(number, longest):
@@ -88,10 +89,10 @@ def number_sentences(number, longest):
 
 
 def assert_same_tokens(tokenizer, sentences):
-    """The tokens, not the ids alone: most of what is compared is unknown."""
+    """Compares tokens instead of ids, because most tokens map to the unknown id."""
     encoder = Encoder(tokenizer)
     tokenize = tf.function(
-        lambda x: tf.strings.reduce_join(encoder.tokenize(x), axis=1, separator=" "), STRINGS
+        lambda x: tf.strings.reduce_join(encoder.tokenize(x), axis=1, separator=" "), SIGNATURE
     )
     reference = tokenizers.Tokenizer.from_str(tokenizer.to_json())
     for start in range(0, len(sentences), 100_000):
@@ -102,8 +103,8 @@ def assert_same_tokens(tokenizer, sentences):
             assert found.decode() == expected, ascii(sentence)
 
 
-def test_a_thousand_sentences_are_translated_as_in_python(translate, served):
-    sentences = number_sentences(555, 6) + odd_sentences(350) + number_sentences(80, 40)
+def test_a_thousand_sentences_are_translated_identically(translate, served):
+    sentences = number_sentences(555, 6) + unusual_sentences(350) + number_sentences(80, 40)
     sentences += ["", " ", "\n\t", "[END]", "[END] one", "[PAD] two", "¿?", "▁one", "x" * 5000]
     sentences += [*number_sentences(4, 120), "one " * MAX_SOURCE_TOKENS, "ÓNE  Two\u00a0three "]
     random.shuffle(sentences)
@@ -114,11 +115,11 @@ def test_a_thousand_sentences_are_translated_as_in_python(translate, served):
 
 
 @pytest.mark.parametrize("sentences", [[], [""], ["one"], ["", "two one"], ["five"] * 65])
-def test_a_batch_has_any_size(translate, served, sentences):
+def test_any_batch_size_is_accepted(translate, served, sentences):
     assert served(sentences) == translate(sentences)
 
 
-def test_neighbours_change_nothing(served):
+def test_other_sentences_in_the_batch_change_nothing(served):
     sentences = number_sentences(20, 8)
     assert served(sentences) == [served([sentence])[0] for sentence in sentences]
 
@@ -126,14 +127,14 @@ def test_neighbours_change_nothing(served):
 def test_a_very_long_sentence_is_refused(translate, served):
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"too long: split .* 10000 tokens"):
         served(["one", "one " * 10_000])
-    assert served(["one"]) == [translate("one")]  # it goes on serving
+    assert served(["one"]) == [translate("one")]  # keeps serving
 
 
-def test_bytes_that_are_no_text_are_read_as_replacement_characters(served):
+def test_invalid_utf8_is_read_as_replacement_characters(served):
     assert served([b"one \xff two \xed\xa0\x80"]) == served(["one \ufffd two \ufffd\ufffd\ufffd"])
 
 
-def test_the_signature_is_that_of_tensorflow_serving(folder):
+def test_signature_fits_tensorflow_serving(folder):
     signature = tf.saved_model.load(str(folder)).signatures["serving_default"]
     (given,) = signature.structured_input_signature[1].items()
     assert given == ("sentences", tf.TensorSpec([None], tf.string, "sentences"))
@@ -142,7 +143,7 @@ def test_the_signature_is_that_of_tensorflow_serving(folder):
     assert returned[1].shape.rank == 1
 
 
-def test_another_process_needs_tensorflow_alone(folder, translate):
+def test_serving_requires_only_tensorflow(folder, translate):
     code = """if True:
         import sys
         for name in ("keras_transformer", "keras", "tokenizers", "tensorflow_text"):
@@ -157,29 +158,30 @@ def test_another_process_needs_tensorflow_alone(folder, translate):
     assert run.stdout.decode().split("|") == translate(["two Öne", "", "five ’five’ four"])
 
 
-@pytest.mark.exhaustive  # the next has the first 12,544 of them
-def test_the_tokens_of_all_characters_are_the_same():
-    # With small letters, apostrophes and letters beyond ASCII, no class of characters is dropped.
+@pytest.mark.exhaustive  # the next test covers the first 12,544 of them
+def test_all_characters_are_tokenized_identically():
+    # Trained on text with apostrophes and non-ASCII letters, the tokenizer keeps all kinds of
+    # characters.
     tokenizer = WordTokenizer.train(TEXTS["phone"])
-    assert_same_tokens(tokenizer, [f"{c} a{c}b{c}" for c in EVERYTHING])
+    assert_same_tokens(tokenizer, [f"{c} a{c}b{c}" for c in ALL_CHARACTERS])
 
 
-def test_the_tokens_of_characters_and_marks_are_the_same(tokenizer):
-    first = EVERYTHING[:0x3100]
+def test_characters_with_marks_are_tokenized_identically(tokenizer):
+    first = ALL_CHARACTERS[:0x3100]
     assert_same_tokens(
         tokenizer, [form.format(c) for c in first for form in ("{}", "a{}\u0301", " {}’s")]
     )
 
 
-def test_the_ids_are_the_same(tokenizer):
-    sentences = odd_sentences(5000, 20)
-    found = tf.function(Encoder(tokenizer), STRINGS)(sentences)
+def test_ids_match(tokenizer):
+    sentences = unusual_sentences(5000, 20)
+    found = tf.function(Encoder(tokenizer), SIGNATURE)(sentences)
     assert found.dtype == tf.int32
     assert found.to_list() == [tokenizer.encode(sentence) for sentence in sentences]
     assert_same_tokens(tokenizer, sentences)
 
 
-def test_capital_sigma_is_written_small_as_in_python():
+def test_capital_sigma_is_lowercased_identically():
     tokenizer = WordTokenizer.train(["σας ας ασ i̇"])
     sentences = ["ΑΣ", "ΣΑΣ ΑΣ.", "ΑΣ'Σ", "İ", "I\u0307"]
     assert_same_tokens(tokenizer, sentences)
@@ -187,16 +189,16 @@ def test_capital_sigma_is_written_small_as_in_python():
     assert Encoder(tokenizer)(tf.constant(sentences)).to_list() == expected
 
 
-def test_random_ids_are_decoded_as_in_python(tokenizer):
+def test_random_ids_are_decoded_identically(tokenizer):
     ids = [random.choices(range(tokenizer.vocab_size), k=12) for _ in range(2000)]
-    ids += [random.choices(range(END_ID + 3), k=12) for _ in range(500)]  # full of special ones
+    ids += [random.choices(range(END_ID + 3), k=12) for _ in range(500)]  # mostly special tokens
     found = [sentence.decode() for sentence in Decoder(tokenizer)(tf.constant(ids)).numpy()]
     assert found == [tokenizer.decode(row) for row in ids]
     assert Decoder(tokenizer)(tf.zeros((2, 0), tf.int32)).numpy().tolist() == [b"", b""]
 
 
 def changed(path, value):
-    """A tokenizer with another value somewhere in its JSON."""
+    """Creates a tokenizer whose JSON has another value at a path."""
     rules = json.loads(WordTokenizer.train(["a"]).to_json())
     *parents, last = path
     part = rules
@@ -220,26 +222,26 @@ def changed(path, value):
         (["model", "unk_token"], "a", '"unk_token": "a"'),
     ],
 )
-def test_rules_that_the_graph_lacks_are_refused(path, value, named):
+def test_unsupported_tokenizer_rules_are_refused(path, value, named):
     expected = r"supports only the rules .* Received: .*" + re.escape(named)
     with pytest.raises(ValueError, match=expected):
         Encoder(changed(path, value))
 
 
-def test_a_single_step_is_enough():
+def test_single_normalizer_is_supported():
     assert_same_tokens(changed(["normalizer"], {"type": "NFC"}), [" A\u0301 ▁ b", " ", "a  b "])
 
 
-class Refused:
-    """A translator whose tokenizers are of another kind."""
+class UnsupportedTranslator:
+    """A translator with an unsupported tokenizer."""
 
     source_tokenizer = target_tokenizer = changed(["decoder"], {"type": "Fuse"})
     batch_size = 64
 
 
-def test_nothing_is_written_of_what_is_refused(tmp_path):
+def test_refused_export_writes_nothing(tmp_path):
     with pytest.raises(ValueError, match="supports only the rules"):
-        export_saved_model(Refused, tmp_path / "served" / "1")
+        export_saved_model(UnsupportedTranslator, tmp_path / "served" / "1")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -253,9 +255,7 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_saved_model_is_replaced_only_when_asked_and_when_the_new_one_is_whole(
-    translate, tmp_path
-):
+def test_saved_model_is_replaced_only_with_overwrite_and_atomically(translate, tmp_path):
     folder = tmp_path / "1"
     (folder / "variables").mkdir(parents=True)
     (folder / "saved_model.pb").write_text("old")
@@ -275,7 +275,7 @@ def test_a_saved_model_is_replaced_only_when_asked_and_when_the_new_one_is_whole
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_what_is_no_saved_model_is_never_replaced(translate, tmp_path, overwrite):
+def test_only_a_saved_model_is_overwritten(translate, tmp_path, overwrite):
     (tmp_path / "notes.txt").write_text("mine")
     for path in (tmp_path, tmp_path / "notes.txt"):
         with pytest.raises(FileExistsError, match="Received"):
@@ -283,6 +283,6 @@ def test_what_is_no_saved_model_is_never_replaced(translate, tmp_path, overwrite
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_no_special_token_is_ever_answered(served):
-    answers = served(odd_sentences(100) + list(SPECIAL_TOKENS))
-    assert not any(token in answer for answer in answers for token in SPECIAL_TOKENS)
+def test_special_tokens_are_never_produced(served):
+    translations = served(unusual_sentences(100) + list(SPECIAL_TOKENS))
+    assert not any(token in translation for translation in translations for token in SPECIAL_TOKENS)

@@ -88,9 +88,9 @@ def test_padding_changes_nothing(model_class):
         longer.append(POSITIONS)
     found = outputs(model, tuple(longer))
     for name, expected in outputs(model).items():
-        is_token = IDS != 0 if model_class is AnsweringBert else slice(None)
+        compared = IDS != 0 if model_class is AnsweringBert else slice(None)
         cut = found[name][:, : expected.shape[1]]
-        np.testing.assert_allclose(cut[is_token], expected[is_token], atol=1e-5)
+        np.testing.assert_allclose(cut[compared], expected[compared], atol=1e-5)
 
 
 @MODEL_CLASSES

@@ -50,11 +50,11 @@ class TestAttention:
     @ALL
     def test_weights_have_one_layer_and_one_head(self, variant):
         model = with_random_weights(**variant)
-        scores = model.attention_weights(SOURCE, TARGET_INPUT)
-        assert {kind: [tuple(x.shape) for x in layers] for kind, layers in scores.items()} == {
+        attention = model.attention_weights(SOURCE, TARGET_INPUT)
+        assert {kind: [tuple(x.shape) for x in layers] for kind, layers in attention.items()} == {
             "cross": [(2, 1, 5, 6)]
         }
-        weights = numpy(scores["cross"][0])
+        weights = numpy(attention["cross"][0])
         assert (weights[1, :, :, 4:] == 0).all()
         if model.alignment == "monotonic":
             np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)

@@ -130,22 +130,22 @@ class TestSharing:
         np.testing.assert_allclose(after[..., -1], 2 * before[:1, :, -1], atol=1e-4)
 
 
-class TestAttentionScores:
+class TestAttentionWeights:
     def test_one_entry_per_layer_with_one_matrix_per_head(self):
-        scores = make(n=3).attention_weights(SOURCE, TARGET_INPUT)
+        attention = make(n=3).attention_weights(SOURCE, TARGET_INPUT)
         shapes = {"encoder": (2, 2, 6, 6), "causal": (2, 2, 5, 5), "cross": (2, 2, 5, 6)}
-        assert {name: [tuple(x.shape) for x in layers] for name, layers in scores.items()} == {
+        assert {name: [tuple(x.shape) for x in layers] for name, layers in attention.items()} == {
             name: [shape] * 3 for name, shape in shapes.items()
         }
 
     def test_rows_sum_to_one_and_exclude_padding_and_the_future(self):
-        scores = with_random_weights().attention_weights(SOURCE, TARGET_INPUT)
+        attention = with_random_weights().attention_weights(SOURCE, TARGET_INPUT)
         masked = {
             "encoder": np.broadcast_to(SOURCE[:, None] == 0, (2, 6, 6)),
             "causal": (TARGET_INPUT[:, None] == 0) | ~np.tri(5, dtype=bool),
             "cross": np.broadcast_to(SOURCE[:, None] == 0, (2, 5, 6)),
         }
-        for name, layers in scores.items():
+        for name, layers in attention.items():
             for weights in layers:
                 np.testing.assert_allclose(numpy(weights).sum(axis=-1), 1, atol=1e-5)
                 zero = numpy(weights) == 0
@@ -163,8 +163,8 @@ class TestAttentionScores:
         np.testing.assert_allclose(found, exp / exp.sum(axis=-1, keepdims=True), atol=1e-5)
 
     def test_layers_have_distinct_weights(self):
-        scores = with_random_weights().attention_weights(SOURCE, SOURCE)
-        matrices = [numpy(x).round(3).tobytes() for layers in scores.values() for x in layers]
+        attention = with_random_weights().attention_weights(SOURCE, SOURCE)
+        matrices = [numpy(x).round(3).tobytes() for layers in attention.values() for x in layers]
         assert len(set(matrices)) == 6
 
 

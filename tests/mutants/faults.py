@@ -1,11 +1,11 @@
-"""Faults that the test suite has to notice, each a change of one line of the package."""
+"""Faults that the test suite must detect; each changes one line of the package."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """A change of one line.
+    """A change of one line of the package.
 
     Attributes:
         name: a short description.
@@ -13,7 +13,7 @@ class Fault:
         before: text that occurs exactly once in that source.
         after: the text that replaces it.
         tests: the cheapest test files that should fail, relative to the repository root.
-        backend: on which they run.
+        backend: the Keras backend that runs them.
     """
 
     name: str
@@ -89,7 +89,7 @@ FAULTS = (
     ),
     # Encoder and decoder layers
     _fault(
-        "residual connection left out",
+        "residual connection missing",
         "AddNormalization.call",
         "x + self.dropout(sublayer_output)",
         "self.dropout(sublayer_output)",
@@ -110,21 +110,21 @@ FAULTS = (
         "layers/test_encoder",
     ),
     _fault(
-        "options of a model's own paper ignored",
+        "default settings of a model ignored",
         "SettingsMixin._resolve_settings",
         "settings.with_defaults(**self.default_settings)",
         "settings.with_defaults(**SettingsMixin.default_settings)",
         "test_settings",
     ),
     _fault(
-        "dropout of attention weights is that of the sub-layers",
+        "attention weights use the dropout rate of the sub-layers",
         "MultiHeadAttention.from_settings",
         "settings.attention_rate",
         "settings.rate",
         "test_settings",
     ),
     _fault(
-        "sequences longer than announced are read",
+        "sequences longer than the maximum accepted",
         "check_length",
         "length > maximum",
         "False",
@@ -145,14 +145,14 @@ FAULTS = (
         "layers/test_decoder_layer",
     ),
     _fault(
-        "activation of the feed-forward network left out",
+        "activation of the feed-forward network missing",
         "FeedForward.__init__",
         "Dense(d_ff, activation=activation,",
         "Dense(d_ff,",
         "layers/test_feed_forward",
     ),
     _fault(
-        "dropout while not training",
+        "dropout at inference",
         "Dropout.call",
         "not training or self.rate == 0",
         "self.rate == 0",
@@ -166,7 +166,7 @@ FAULTS = (
         "layers/test_dropout",
     ),
     _fault(
-        "epsilon left out of LayerNorm",
+        "epsilon missing in LayerNorm",
         "LayerNormalization._standardize",
         " + self.epsilon",
         "",
@@ -188,14 +188,14 @@ FAULTS = (
     ),
     # Embeddings
     _fault(
-        "embedding scale left out",
+        "embedding scale missing",
         "PositionEmbeddingFixedWeights.call",
         "words * math.sqrt(self.output_dim)",
         "words * 1.0",
         "layers/test_position_embedding",
     ),
     _fault(
-        "sine and cosine exchanged",
+        "sine and cosine swapped",
         "sinusoidal_encoding",
         "[ops.sin(angles), ops.cos(angles)]",
         "[ops.cos(angles), ops.sin(angles)]",
@@ -226,11 +226,11 @@ FAULTS = (
     _fault("causal mask hides the token itself", "causal_mask", " <= ", " < ", "test_masks"),
     _fault("padding mask inverted", "padding_mask", "ops.not_equal", "ops.equal", "test_masks"),
     _fault(
-        "masks joined by or", "combine_masks", "ops.logical_and", "ops.logical_or", "test_masks"
+        "masks combined with or", "combine_masks", "ops.logical_and", "ops.logical_or", "test_masks"
     ),
     # Models
     _fault(
-        "decoder sees the tokens to predict",
+        "no causal mask in the decoder",
         "TransformerModel.decode",
         "combine_masks(padding_mask(decoder_input), causal)",
         "padding_mask(decoder_input)",
@@ -244,7 +244,7 @@ FAULTS = (
         "inference/test_model_search",
     ),
     _fault(
-        "dropout while translating",
+        "dropout during translation",
         "TransformerModel.start",
         "training=False",
         "training=True",
@@ -252,7 +252,7 @@ FAULTS = (
         "inference/test_translate",
     ),
     _fault(
-        "mean of tokens counts padding",
+        "mean over the tokens includes padding",
         "masked_mean",
         "ops.sum(mask, axis=1, keepdims=True)",
         "ops.cast(ops.shape(x)[1], x.dtype)",
@@ -260,7 +260,7 @@ FAULTS = (
     ),
     # Losses and metrics
     _fault(
-        "mean loss counts padding",
+        "mean loss includes padding",
         "MaskedCrossEntropy.call",
         "ops.maximum(count, 1.0)",
         'ops.cast(ops.size(target), "float32")',
@@ -274,21 +274,21 @@ FAULTS = (
         "objectives/test_losses",
     ),
     _fault(
-        "gradient of label smoothing spread over too few words",
+        "gradient of label smoothing spread over too few tokens",
         "_make_loss_function",
         "label_smoothing / logits.shape[-1]",
         "label_smoothing / (logits.shape[-1] - 1)",
         "objectives/test_losses",
     ),
     _fault(
-        "accuracy counts padding",
+        "accuracy includes padding",
         "masked_accuracy",
         "ops.logical_and(target_logits >= ops.max(logits, axis=-1), is_token)",
         "target_logits >= ops.max(logits, axis=-1)",
         "objectives/test_metrics",
     ),
     _fault(
-        "accuracy weighs every batch alike",
+        "accuracy weights all batches equally",
         "MaskedAccuracy.update_state",
         ", sample_weight=count",
         "",
@@ -317,7 +317,7 @@ FAULTS = (
         "objectives/test_schedules",
     ),
     _fault(
-        "update counted before its last batch",
+        "accumulated update counted before its last batch",
         "WarmupSchedule.__call__",
         "ops.floor(updates / self.accumulation)",
         "ops.ceil(updates / self.accumulation)",
@@ -389,7 +389,7 @@ FAULTS = (
         "inference/test_beam",
     ),
     _fault(
-        "rules of the search change the scores",
+        "search constraints change the scores",
         "beam_search",
         "ops.logsumexp(logits",
         "ops.logsumexp(allowed",
@@ -411,7 +411,7 @@ FAULTS = (
         "inference/test_search",
     ),
     _fault(
-        "no-repeat n-gram found one position late",
+        "repeated n-gram detected one position late",
         "_repeating_tokens",
         "size - 1 < position",
         "size < position",
@@ -425,7 +425,7 @@ FAULTS = (
         "inference/test_rules",
     ),
     _fault(
-        "top-p leaves out the token that reaches p",
+        "top-p excludes the token that reaches p",
         "_sample_token",
         "before < options.top_p",
         "before + probabilities < options.top_p",
@@ -439,7 +439,7 @@ FAULTS = (
         "inference/test_search",
     ),
     _fault(
-        "all samples of a sentence alike",
+        "all samples of a sentence identical",
         "draw_random_numbers",
         "[options.seed, k, *ids]",
         "[options.seed, *ids]",
@@ -489,21 +489,21 @@ FAULTS = (
         "data/test_next_words",
     ),
     _fault(
-        "source and target exchanged in batches",
+        "source and target swapped in batches",
         "PreparedDataset.batches",
         "for x, y in pairs",
         "for y, x in pairs",
         "data/test_dataset",
     ),
     _fault(
-        "source and target exchanged while reading",
+        "source and target swapped when parsing",
         "parse_line",
         "columns[0], columns[1]",
         "columns[1], columns[0]",
         "data/test_pairs",
     ),
     _fault(
-        "held-out sentences stay in the training part",
+        "held-out sentences not removed from the training split",
         "_remove_held_out",
         "if group[0] not in held_out",
         "",
@@ -524,7 +524,7 @@ FAULTS = (
         "data/test_dataset",
     ),
     _fault(
-        "validation part holds the test part",
+        "validation split contains the test split",
         "PrepareDataset._split",
         "shuffled[n_train:test_start]",
         "shuffled[n_train:]",
@@ -552,7 +552,7 @@ FAULTS = (
         "data/test_questions",
     ),
     _fault(
-        "images interpolated the wrong way round",
+        "interpolation weights of images swapped",
         "transform_images",
         "upper * (1 - y) + lower * y",
         "upper * y + lower * (1 - y)",
@@ -561,7 +561,7 @@ FAULTS = (
     _fault("stride of windows ignored", "make_windows", "[::stride]", "", "data/test_series"),
     # Text
     _fault(
-        "capitals not lower-cased by the tokenizer",
+        "text not lowercased by the tokenizer",
         "_normalizer",
         "steps.append(normalizers.Lowercase())",
         "pass",
@@ -591,21 +591,21 @@ FAULTS = (
         "data/test_tokenizers",
     ),
     _fault(
-        "words of the minimum count left out",
+        "words with exactly the minimum count excluded",
         "WordTokenizer.train",
         "count >= min_count",
         "count > min_count",
         "data/test_tokenizers",
     ),
     _fault(
-        "capitals kept while cleaning",
+        "text not lowercased when cleaning",
         "clean",
         "sentence.lower()",
         "sentence",
         "data/test_cleaning",
     ),
     _fault(
-        "both texts in one segment",
+        "both texts in the same segment",
         "WordPieceTokenizer.add_special_tokens",
         "[1] * len(rest)",
         "[0] * len(rest)",
@@ -613,7 +613,7 @@ FAULTS = (
     ),
     # Training
     _fault(
-        "dropout while validating",
+        "dropout during validation",
         "TrainingStep._totals",
         "training=False",
         "training=True",
@@ -629,7 +629,7 @@ FAULTS = (
         "training/test_trainer",
     ),
     _fault(
-        "dropout while validating on JAX",
+        "dropout during validation on JAX",
         "TrainingStep._evaluate_batch",
         "inputs, training=False",
         "inputs, training=True",
@@ -655,7 +655,7 @@ FAULTS = (
         backend="jax",
     ),
     _fault(
-        "writes back what a failed step has given away on JAX",
+        "donated buffers written back after a failed step on JAX",
         "TrainingStep.train",
         "if not value.is_deleted():",
         "if True:",
@@ -663,7 +663,7 @@ FAULTS = (
         backend="jax",
     ),
     _fault(
-        "loss averaged over the batch, not over the words on JAX",
+        "loss averaged over the batch instead of the tokens on JAX",
         "TrainingStep._train_batch",
         "loss / count",
         "loss / target.shape[0]",
@@ -672,21 +672,21 @@ FAULTS = (
         backend="jax",
     ),
     _fault(
-        "no batches ahead",
+        "only one batch prefetched",
         "prefetched",
         "for _ in range(ahead)",
         "for _ in range(1)",
         "data/test_prefetching",
     ),
     _fault(
-        "last batches lost on the way ahead",
+        "last prefetched batches lost",
         "prefetched",
         "(batch := pending.popleft().result()) is not _END",
         "(batch := pending.popleft().result()) is not _END and pending[-1].result() is not _END",
         "data/test_prefetching",
     ),
     _fault(
-        "thread goes on making batches after the loop has ended",
+        "prefetching continues after the loop has ended",
         "prefetched",
         "pool.shutdown(cancel_futures=True)",
         "pool.shutdown(wait=False, cancel_futures=False)",
@@ -765,7 +765,7 @@ FAULTS = (
         "_utils/test_files",
     ),
     _fault(
-        "files not flushed to the disk",
+        "files not flushed to disk",
         "_flush",
         "os.fsync(opened.fileno())",
         "pass",
@@ -773,7 +773,7 @@ FAULTS = (
     ),
     # The process, `fit` and settings
     _fault(
-        "freed memory given back",
+        "freed memory returned to the system",
         "tune_process",
         "(_TRIM_THRESHOLD, 2**31 - 1)",
         "(_TRIM_THRESHOLD, 2**17)",
@@ -787,7 +787,7 @@ FAULTS = (
         "training/test_fitting",
     ),
     _fault(
-        "attention of the second pass one position late",
+        "attention of the forward pass shifted by one position",
         "Translate._compute_attention",
         "np.roll(tokens, 1, axis=2)",
         "np.roll(tokens, 0, axis=2)",
@@ -807,7 +807,7 @@ FAULTS = (
         "for name in names if name in ()",
         "cli/test_command",
     ),
-    # Evaluation, pages and published weights
+    # Evaluation, pages and pretrained weights
     _fault(
         "only the first reference counts",
         "score",
@@ -837,21 +837,21 @@ FAULTS = (
         "pages/test_attention_page",
     ),
     _fault(
-        "published matrices not transposed",
+        "pretrained matrices not transposed",
         "Checkpoint.load_layer",
         'isinstance(layer, keras.layers.Dense) and suffix == "weight"',
         "False",
         "pretrained/test_checkpoint",
     ),
     _fault(
-        "published keys loaded as values",
+        "pretrained keys loaded as values",
         "_sublayers",
         "attention.key_projection",
         "attention.value_projection",
         "pretrained/test_checkpoint",
     ),
     _fault(
-        "published sinusoids not interleaved",
+        "pretrained sinusoids not interleaved",
         "_load_weights",
         "np.stack([half, half + len(half)], axis=1)",
         "np.stack([half, half + len(half)], axis=0)",

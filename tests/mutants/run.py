@@ -22,7 +22,7 @@ from faults import FAULTS
 PACKAGE = "keras_transformer"
 MARKERS = "not parity and not slow and not browser and not exhaustive"  # those of `make test`
 TIMEOUT = 300  # seconds for the tests of one fault
-# Tests start other processes. Each of them notes which copy of the package it has imported.
+# Tests start subprocesses. Each process records which copy of the package it imported.
 WATCH = f"""
 import atexit, pathlib, sys
 def note():
@@ -35,7 +35,7 @@ atexit.register(note)
 
 
 def definitions(folder):
-    """Yields the dotted name, file and first and last line of everything the package defines."""
+    """Yields the dotted name, file, first and last line of each class and function."""
     for file in sorted((folder / PACKAGE).rglob("*.py")):
         stack = [("", ast.parse(file.read_text(encoding="utf-8")))]
         while stack:
@@ -70,7 +70,7 @@ def apply(fault, folder):
 def copy(checkout, folder):
     """Copies the package, the tests and the scripts, and links the rest of the checkout.
 
-    All three look for other files relative to their own. A copy of the package alone would not
+    All three locate other files relative to their own path. A copy of the package alone would not
     find the embedded data, and tests that set PYTHONPATH would import the package of the checkout.
     """
     ignored = shutil.ignore_patterns("__pycache__", "mutants")
@@ -103,15 +103,15 @@ def run(checkout, tests, backend, fault=None, timeout=None):
     failure = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
     broken = re.search(r"^E +(Import|ModuleNotFound|Name)Error", done.stdout, re.MULTILINE)
     if done.returncode not in (0, 1) or (done.returncode and not failure) or broken:
-        raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise RuntimeError(f"pytest exited with {done.returncode}:\n{done.stdout}{done.stderr}")
     return failure[1] if failure else None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="parts of the names of faults; default: all")
+    parser.add_argument("names", nargs="*", help="substrings of the names of faults; default: all")
     parser.add_argument("--tests", type=Path, default=Path(__file__).parents[2], metavar="FOLDER",
-                        help="a checkout, whose package and tests are taken")  # fmt: skip
+                        help="checkout that provides the package and the tests")  # fmt: skip
     parser.add_argument("--clean", action="store_true", help="run the tests without a fault")
     arguments = parser.parse_args()
     checkout = arguments.tests.resolve()
@@ -122,8 +122,8 @@ def main():
             if failure := run(checkout, sorted(set().union(*of_backend)), backend):
                 raise SystemExit(f"On {backend} a test fails without a fault: {failure}")
         return
-    print("| fault | where | noticed by | seconds |\n|---|---|---|---|", flush=True)
-    noticed, begun = 0, time.monotonic()
+    print("| fault | where | detected by | seconds |\n|---|---|---|---|", flush=True)
+    detected, begun = 0, time.monotonic()
     for fault in faults:
         start = time.monotonic()
         try:
@@ -132,12 +132,12 @@ def main():
             print(f"{fault.name}: {error}", file=sys.stderr, flush=True)
             result = "ERROR"
         else:
-            noticed += failure is not None
-            result = f"`{failure}`" if failure else "**not noticed**"
+            detected += failure is not None
+            result = f"`{failure}`" if failure else "**not detected**"
         seconds = time.monotonic() - start
         print(f"| {fault.name} | `{fault.where}` | {result} | {seconds:.0f} |", flush=True)
-    print(f"\n{noticed} of {len(faults)} faults noticed in {time.monotonic() - begun:.0f} s")
-    raise SystemExit(noticed < len(faults))
+    print(f"\n{detected} of {len(faults)} faults detected in {time.monotonic() - begun:.0f} s")
+    raise SystemExit(detected < len(faults))
 
 
 if __name__ == "__main__":

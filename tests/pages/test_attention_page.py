@@ -1,4 +1,4 @@
-"""What the page of attention promises: the numbers of the model, and the tokens as texts."""
+"""The attention page contains the attention weights of the model and escapes all text."""
 
 import json
 import os
@@ -37,16 +37,16 @@ def vectors(tokens, layers=2, heads=3, size=4):
     return np.random.normal(size=(layers, heads, tokens, size))
 
 
-def written(tmp_path, views, title="title"):
-    """The page's text, and the data in it."""
+def write_and_parse(tmp_path, views, title="title"):
+    """Writes a page; returns its HTML and the JSON data embedded in it."""
     write_attention_page(tmp_path / "page.html", views, title)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     data = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
     return page, json.loads(data[1])
 
 
-def softmax_of(view):
-    """The weights that the queries and keys of a view make."""
+def compute_weights(view):
+    """Computes the attention weights from the queries and keys of a view."""
     scores = view.queries @ view.keys.swapaxes(-1, -2) / np.sqrt(view.keys.shape[-1])
     if view.causal:
         scores[..., np.triu(np.ones(scores.shape[-2:], bool), 1)] = -np.inf
@@ -54,10 +54,10 @@ def softmax_of(view):
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def test_the_data_are_those_of_the_views(tmp_path):
+def test_page_data_match_the_views(tmp_path):
     first = make_view()
     second = make_view()._replace(name="other", queries=vectors(2), keys=vectors(3), causal=True)
-    _, data = written(tmp_path, [first, second], "A → B")
+    _, data = write_and_parse(tmp_path, [first, second], "A → B")
     assert data["title"] == "A → B"
     assert [view["name"] for view in data["views"]] == ["view", "other"]
     assert [view["causal"] for view in data["views"]] == [False, True]
@@ -74,24 +74,24 @@ def test_the_data_are_those_of_the_views(tmp_path):
 @pytest.mark.parametrize(
     "text", ["</script><script>alert(1)</script>", "<!--<script>", "a & b", "\u2028\u2029", "$data"]
 )
-def test_no_text_can_leave_its_place(tmp_path, text):
-    harmless, _ = written(tmp_path, [make_view(("", "b"))], "")
+def test_text_is_escaped(tmp_path, text):
+    reference, _ = write_and_parse(tmp_path, [make_view(("", "b"))], "")
     view = make_view((text, "b"))._replace(name=text)
-    page, data = written(tmp_path, [view], text)
+    page, data = write_and_parse(tmp_path, [view], text)
     assert data["title"] == data["views"][0]["name"] == data["views"][0]["queryTokens"][0] == text
-    for sign in "<>&\u2028\u2029":
-        assert page.count(sign) == harmless.count(sign)
+    for character in "<>&\u2028\u2029":
+        assert page.count(character) == reference.count(character)
 
 
-def test_the_page_asks_for_nothing(tmp_path):
-    page, _ = written(tmp_path, [make_view()])
+def test_page_makes_no_requests(tmp_path):
+    page, _ = write_and_parse(tmp_path, [make_view()])
     assert "default-src 'none'" in page
     assert not re.search(r"https?:|@import|url\(|<script[^>]+src|innerHTML|fetch\(", page)
 
 
 def test_the_page_of_a_long_sentence_is_small(tmp_path):
     tokens = [f"token {i}" for i in range(60)]
-    page, _ = written(tmp_path, [make_view(tokens, tokens, layers=6, heads=8)])
+    page, _ = write_and_parse(tmp_path, [make_view(tokens, tokens, layers=6, heads=8)])
     assert len(page) < 6.5 * 6 * 8 * 60 * 60
 
 
@@ -114,7 +114,7 @@ def test_the_page_of_a_long_sentence_is_small(tmp_path):
         ({"queries": vectors(2, heads=1), "keys": vectors(3)}, r"Received: \(2, 1, 2, 4\)$"),
     ],
 )
-def test_what_does_not_fit_is_refused(tmp_path, changes, message):
+def test_invalid_views_are_refused(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         write_attention_page(tmp_path / "page.html", [make_view()._replace(**changes)], "title")
     with pytest.raises(ValueError, match=r"at least one view\. Received: views=\[\]$"):
@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_refused(tmp_path, changes, message):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_page_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypatch):
+def test_failed_write_keeps_the_old_page(tmp_path, monkeypatch):
     def fail(*arguments):
         raise OSError("disk full")
 
@@ -142,7 +142,7 @@ def hypothesis():
     return shared_translate().hypotheses("one two three", return_attention=True)[0][0]
 
 
-def test_the_views_of_a_hypothesis_are_its_attention(hypothesis):
+def test_hypothesis_views_contain_its_attention(hypothesis):
     views = hypothesis_views(hypothesis)
     source, target = ["one", "two", "three", "[END]"], [*hypothesis.text.split(), "[END]"]
     read = ["[START]", *target[:-1]]
@@ -154,12 +154,12 @@ def test_the_views_of_a_hypothesis_are_its_attention(hypothesis):
         assert view.queries is view.keys is None and view.causal == (kind == "causal")
 
 
-def test_a_translation_read_at_once_attends_as_its_search_did(hypothesis):
+def test_full_forward_pass_reproduces_the_attention_of_the_search(hypothesis):
     views = translation_views(shared_translate(), hypothesis._replace(attention=None))
     for view, searched in zip(views, hypothesis_views(hypothesis), strict=True):
         assert view[:3] == searched[:3] and view.causal == searched.causal
         np.testing.assert_allclose(view.weights, searched.weights, atol=1e-4)
-        np.testing.assert_allclose(softmax_of(view), view.weights, atol=1e-5)
+        np.testing.assert_allclose(compute_weights(view), view.weights, atol=1e-5)
 
 
 @pytest.mark.parametrize("attention", ["bahdanau", "luong"])
@@ -173,16 +173,16 @@ def test_a_recurrent_translator_has_no_vectors(attention, tmp_path):
     (view,), (searched,) = translation_views(translate, hypothesis), hypothesis_views(hypothesis)
     np.testing.assert_allclose(view.weights, searched.weights, atol=1e-4)
     assert view.queries is view.keys is None
-    written(tmp_path, [view])
+    write_and_parse(tmp_path, [view])
 
 
-def test_what_has_no_attention_is_refused(hypothesis):
+def test_hypothesis_without_attention_is_refused(hypothesis):
     with pytest.raises(ValueError, match=r"`return_attention=True`\. Received: '\w+ .+'$"):
         hypothesis_views(hypothesis._replace(attention=None))
-    nothing = Hypothesis("", 0.0, ["[END]"], ["[END]"])  # what an empty sentence is translated to
+    empty = Hypothesis("", 0.0, ["[END]"], ["[END]"])  # the translation of an empty sentence
     for views in (hypothesis_views, lambda x: translation_views(shared_translate(), x)):
         with pytest.raises(ValueError, match=r"the sentence has no words\. Received: ''$"):
-            views(nothing)
+            views(empty)
 
 
 # Texts
@@ -198,27 +198,27 @@ def make_bert(**options):
 
 
 @pytest.mark.parametrize("options", [{}, {"num_segments": None, "pooler": None}], ids=str)
-def test_the_view_of_a_text_is_what_its_encoder_computes(options):
+def test_text_view_contains_the_encoder_attention(options):
     (view,) = text_views(make_bert(**options), TOKENIZER, *TEXTS)
     first, second = (text.split() for text in TEXTS)
     assert view.query_tokens == view.key_tokens == ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
     assert view.weights.shape == (3, 2, 12, 12) and view.queries.shape == (3, 2, 12, 3)
-    np.testing.assert_allclose(softmax_of(view), view.weights, atol=1e-5)
+    np.testing.assert_allclose(compute_weights(view), view.weights, atol=1e-5)
     (alone,) = text_views(make_bert(**options), TOKENIZER, TEXTS[0])
     assert alone.query_tokens == view.query_tokens[:7]
 
 
-def test_a_classifier_is_seen_through_its_body():
+def test_classifier_shows_the_attention_of_its_body():
     classifier = EncoderClassifier(make_bert(), 2)
     classifier.build((None, None))
     views = [text_views(model, TOKENIZER, *TEXTS)[0] for model in (classifier, classifier.body)]
     np.testing.assert_array_equal(views[0].weights, views[1].weights)
 
 
-def test_half_precision_is_shown_as_well(tmp_path):
+def test_half_precision_models_are_supported(tmp_path):
     with np.errstate(all="raise"):
         views = text_views(make_bert(dtype="mixed_bfloat16"), TOKENIZER, TEXTS[0])
-    _, data = written(tmp_path, views)
+    _, data = write_and_parse(tmp_path, views)
     sums = np.sum(data["views"][0]["weights"], axis=-1)
     np.testing.assert_allclose(sums, 1, atol=0.02)
 

@@ -1,4 +1,4 @@
-"""What the server of the demo promises: everyone's own answer, and a reason where there is none."""
+"""The demo server answers each request with its own translations or with a reason."""
 
 import base64
 import concurrent.futures
@@ -26,24 +26,24 @@ JSON = {"Content-Type": "application/json"}
 BEST = {"beam_size": 4, "n_best": 4}
 
 
-class Speller:
-    """A translator that spells: it computes nothing, and can be held up or fail."""
+class FakeTranslator:
+    """Spells out its input instead of translating it; can be blocked, and fails on "five"."""
 
     def __init__(self):
         self.source_tokenizer = make_dataset().source_tokenizer
-        self.batches, self.began, self.may_go_on = [], threading.Event(), threading.Event()
+        self.batches, self.started, self.released = [], threading.Event(), threading.Event()
 
     def hypotheses(self, sentences, **options):
         self.batches.append(list(sentences))
-        self.began.set()
-        assert self.may_go_on.wait(20)
+        self.started.set()
+        assert self.released.wait(20)
         if any("five" in sentence for sentence in sentences):
             raise TimeoutError("a secret of the model")
         return [[Hypothesis(" ".join(x), -1.0, [*x, "[END]"], ["[END]"])] for x in sentences]
 
 
 @contextlib.contextmanager
-def running(translate, **options):
+def running_server(translate, **options):
     with DemoServer(translate, port=0, **options) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -52,37 +52,39 @@ def running(translate, **options):
         thread.join()
 
 
-def ask(server, path, message=None, method="POST", headers=JSON, body=None):
-    """The status, the headers and the text of the answer."""
+def send_request(server, path, message=None, method="POST", headers=JSON, body=None):
+    """Returns the status, the headers and the text of the response."""
     connection = http.client.HTTPConnection(*server.server_address[:2], timeout=30)
     with contextlib.closing(connection):
         connection.request(method, path, json.dumps(message) if body is None else body, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.headers, answer.read().decode("utf-8")
+        response = connection.getresponse()
+        return response.status, response.headers, response.read().decode("utf-8")
 
 
 def error_of(server, *arguments, **options):
-    """The status and the reason of a request that is refused."""
-    status, headers, text = ask(server, *arguments, **options)
+    """Returns the status and the error message of a refused request."""
+    status, headers, text = send_request(server, *arguments, **options)
     assert headers["Content-Type"] == "application/json" and "Traceback" not in text
     assert headers["X-Content-Type-Options"] == "nosniff"
     return status, json.loads(text)["error"]
 
 
 def translations(server, sentence):
-    status, _, text = ask(server, "/translate", {"sentence": sentence})
+    status, _, text = send_request(server, "/translate", {"sentence": sentence})
     assert status == 200, text
     return json.loads(text)["translations"]
 
 
-def asking(pool, server, sentences):
-    """Asks for all of them at once; they wait until `translating` lets them."""
-    answers = [pool.submit(ask, server, "/translate", {"sentence": x}) for x in sentences]
-    until(lambda: len(server.translator._translation_queue) >= len(sentences))
-    return answers
+def submit_translations(pool, server, sentences):
+    """Submits all sentences at once; returns their futures when all are queued."""
+    responses = [
+        pool.submit(send_request, server, "/translate", {"sentence": x}) for x in sentences
+    ]
+    wait_until(lambda: len(server.translator._translation_queue) >= len(sentences))
+    return responses
 
 
-def until(condition):
+def wait_until(condition):
     end = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < end
@@ -91,15 +93,15 @@ def until(condition):
 
 @pytest.fixture(scope="module")
 def server():
-    with running(shared_translate(), name="runs/<b>&", **BEST) as server:
+    with running_server(shared_translate(), name="runs/<b>&", **BEST) as server:
         yield server
 
 
 @pytest.fixture
-def speller():
-    speller = Speller()
-    yield speller
-    speller.may_go_on.set()
+def translator():
+    translator = FakeTranslator()
+    yield translator
+    translator.released.set()
 
 
 @pytest.fixture
@@ -111,16 +113,16 @@ def pool():
 # The page
 
 
-def test_the_page_names_the_run_and_asks_for_nothing(server):
-    status, headers, page = ask(server, "/?x=1", method="GET", headers={})
+def test_page_escapes_the_run_name_and_makes_no_requests(server):
+    status, headers, page = send_request(server, "/?x=1", method="GET", headers={})
     assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8"
     assert "runs/&lt;b&gt;&amp;" in page and "<b>" not in page and "$name" not in page
     assert not re.search(r"https?:|@import|url\(|<script[^>]+src|innerHTML", page)
 
 
-def test_the_policy_allows_what_the_pages_hold_and_nothing_else(server):
-    _, headers, page = ask(server, "/", method="GET", headers={})
-    _, _, picture = ask(server, "/attention", {"sentence": "one two", "index": 0})
+def test_content_security_policy_allows_only_the_inline_code(server):
+    _, headers, page = send_request(server, "/", method="GET", headers={})
+    _, _, picture = send_request(server, "/attention", {"sentence": "one two", "index": 0})
     policy = headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
     for text in (page, picture):
@@ -130,22 +132,22 @@ def test_the_policy_allows_what_the_pages_hold_and_nothing_else(server):
     assert policy.count("sha256") == 4
 
 
-# Translating
+# Translations
 
 
-def test_the_answers_are_those_of_the_translator(server):
+def test_responses_match_the_translator(server):
     found = shared_translate().hypotheses("one two three", **BEST)[0]
-    answers = translations(server, " one two three\n")
-    assert [x["text"] for x in answers] == [x.text for x in found] and len(found) == 4
-    assert [x["score"] for x in answers] == pytest.approx([x.score for x in found], abs=1e-4)
+    served = translations(server, " one two three\n")
+    assert [x["text"] for x in served] == [x.text for x in found] and len(found) == 4
+    assert [x["score"] for x in served] == pytest.approx([x.score for x in found], abs=1e-4)
 
 
-def test_attention_is_that_of_the_translation_asked_for(server):
+def test_attention_belongs_to_the_requested_translation(server):
     found = shared_translate().hypotheses("two four", **BEST)[0]
     for index in (3, 0):
         views = translation_views(shared_translate(), found[index])[::-1]
         request = {"sentence": "two four", "index": index}  # was not translated before
-        status, headers, page = ask(server, "/attention", request)
+        status, headers, page = send_request(server, "/attention", request)
         assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8"
         assert data_of(page)["views"] == data_of(make_attention_page(views, ""))["views"]
     names = [view["name"].split(":")[0] for view in data_of(page)["views"]]
@@ -156,30 +158,30 @@ def data_of(page):
     return json.loads(re.search(r'type="application/json">(.*?)</script>', page)[1])
 
 
-def test_those_who_ask_at_once_are_translated_together(speller, pool):
-    with running(speller, batch_size=8) as server:
+def test_concurrent_requests_are_batched(translator, pool):
+    with running_server(translator, batch_size=8) as server:
         first = pool.submit(translations, server, "one")
-        assert speller.began.wait(20)
+        assert translator.started.wait(20)
         sentences = [f"one two {number}" for number in range(30)]
-        answers = asking(pool, server, sentences)
-        speller.may_go_on.set()
-        for sentence, answer in zip(sentences, answers, strict=True):
-            text = json.loads(answer.result()[2])["translations"][0]["text"]
+        responses = submit_translations(pool, server, sentences)
+        translator.released.set()
+        for sentence, response in zip(sentences, responses, strict=True):
+            text = json.loads(response.result()[2])["translations"][0]["text"]
             assert text == " ".join(sentence)
         assert first.result()[0]["text"] == "o n e"
-    assert [len(batch) for batch in speller.batches] == [1, 8, 8, 8, 6]
+    assert [len(batch) for batch in translator.batches] == [1, 8, 8, 8, 6]
 
 
-def test_what_was_translated_lately_is_not_translated_again(speller, monkeypatch):
+def test_recent_translations_are_cached(translator, monkeypatch):
     monkeypatch.setattr(shared_translator, "_CACHE_SIZE", 2)
-    speller.may_go_on.set()
-    with running(speller) as server:
+    translator.released.set()
+    with running_server(translator) as server:
         for sentence in ("one", "two", "one", "three", "two", "one"):
             assert translations(server, sentence)[0]["text"] == " ".join(sentence)
-    assert speller.batches == [["one"], ["two"], ["three"], ["one"]]
+    assert translator.batches == [["one"], ["two"], ["three"], ["one"]]
 
 
-def test_attention_lets_translations_pass(speller, pool, monkeypatch):
+def test_translations_take_priority_over_attention(translator, pool, monkeypatch):
     drawn = []
     monkeypatch.setattr(
         shared_translator, "translation_views", lambda _, hypothesis: [hypothesis.text]
@@ -187,23 +189,24 @@ def test_attention_lets_translations_pass(speller, pool, monkeypatch):
     monkeypatch.setattr(
         shared_translator,
         "make_attention_page",
-        lambda views, title: drawn.append(len(speller.batches)) or "",
+        lambda views, title: drawn.append(len(translator.batches)) or "",
     )
-    with running(speller, batch_size=2) as server:
+    with running_server(translator, batch_size=2) as server:
         first = pool.submit(translations, server, "one")
-        assert speller.began.wait(20)
+        assert translator.started.wait(20)
         for number in range(3):
-            pool.submit(ask, server, "/attention", {"sentence": f"two {number}", "index": 0})
-        until(lambda: len(server.translator._attention_queue) == 3)
-        answers = asking(pool, server, [f"three {number}" for number in range(6)])
-        speller.may_go_on.set()
-        assert first.result() and all(answer.result()[0] == 200 for answer in answers)
-        until(lambda: len(drawn) == 3)
+            request = {"sentence": f"two {number}", "index": 0}
+            pool.submit(send_request, server, "/attention", request)
+        wait_until(lambda: len(server.translator._attention_queue) == 3)
+        responses = submit_translations(pool, server, [f"three {number}" for number in range(6)])
+        translator.released.set()
+        assert first.result() and all(response.result()[0] == 200 for response in responses)
+        wait_until(lambda: len(drawn) == 3)
     assert drawn == [2, 3, 4]
-    assert [len(batch) for batch in speller.batches] == [1, 3, 3, 3]
+    assert [len(batch) for batch in translator.batches] == [1, 3, 3, 3]
 
 
-# What cannot be
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -226,19 +229,19 @@ def test_attention_lets_translations_pass(speller, pool, monkeypatch):
     ],
     ids=lambda x: str(x)[:24],
 )
-def test_what_cannot_be_translated_is_refused(server, body, status, message):
+def test_invalid_translation_requests_are_refused(server, body, status, message):
     found, reason = error_of(server, "/translate", body=body)
     assert found == status and message in reason
     assert error_of(server, "/attention", body=body)[0] in (status, 400)  # 400: without an index
 
 
 @pytest.mark.parametrize("index", [None, -1, True, 1.0, "0", 4, 10**30])
-def test_attention_is_of_a_translation(server, index):
+def test_invalid_attention_index_is_refused(server, index):
     status, reason = error_of(server, "/attention", {"sentence": "one two", "index": index})
     assert status == 400 and "Received: " in reason and len(reason) < 120
 
 
-def test_attention_of_a_long_sentence_is_not_drawn(server, monkeypatch):
+def test_attention_of_a_long_sentence_is_refused(server, monkeypatch):
     monkeypatch.setattr(shared_translator, "MAX_DRAWN_TOKENS", 4)
     status, reason = error_of(server, "/attention", {"sentence": "one " * 4, "index": 0})
     assert status == 413 and reason.startswith("Attention is shown for at most 4 tokens")
@@ -262,91 +265,91 @@ def test_attention_of_a_long_sentence_is_not_drawn(server, monkeypatch):
         ("GET", "/", {"Host": ""}, 403, "Host ''"),
     ],
 )
-def test_what_is_not_asked_rightly_is_refused(server, method, path, headers, status, message):
+def test_invalid_http_requests_are_refused(server, method, path, headers, status, message):
     options = {"method": method, "headers": headers, "body": b'{"sentence": "one"}'}
     found, reason = error_of(server, path, **options)
     assert found == status and message in reason
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
-def test_the_names_of_this_machine_are_known(server, name):
+def test_loopback_host_names_are_accepted(server, name):
     headers = {"Host": f"{name}:{server.server_address[1]}"}
-    assert ask(server, "/", method="GET", headers=headers)[0] == 200
+    assert send_request(server, "/", method="GET", headers=headers)[0] == 200
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="others have no second such address")
-def test_it_knows_the_address_that_it_listens_at():
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux listens on 127.0.0.2")
+def test_only_the_server_address_is_accepted_as_host():
     with DemoServer(shared_translate(), "127.0.0.2", 0) as other:
         assert other.knows_host(other.address.removeprefix("http://").rstrip("/"))
         assert not other.knows_host("127.0.0.3")
 
 
-def test_what_is_no_http_is_refused_and_harms_nothing(server):
-    for said in (b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"GET\r\n\r\n", b"G" * 70_000 + b"\r\n"):
+def test_malformed_http_is_refused_and_the_server_keeps_running(server):
+    for data in (b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"GET\r\n\r\n", b"G" * 70_000 + b"\r\n"):
         with socket.create_connection(server.server_address, timeout=30) as connection:
-            connection.sendall(said)
+            connection.sendall(data)
             assert b'"error"' in connection.makefile("rb").read()
     with socket.create_connection(server.server_address, timeout=30) as connection:
-        connection.sendall(b"POST /translate HTTP/1.1\r\nContent-Le")  # and goes away
+        connection.sendall(b"POST /translate HTTP/1.1\r\nContent-Le")  # then disconnects
     assert translations(server, "one")
 
 
-def test_what_fails_is_said_and_the_next_is_translated(speller, pool, caplog):
-    with running(speller) as server:
+def test_failed_translation_does_not_affect_other_requests(translator, pool, caplog):
+    with running_server(translator) as server:
         first = pool.submit(translations, server, "one")
-        assert speller.began.wait(20)
-        answers = asking(pool, server, ["two", "five", "three"])
-        speller.may_go_on.set()
+        assert translator.started.wait(20)
+        responses = submit_translations(pool, server, ["two", "five", "three"])
+        translator.released.set()
         assert first.result()
-        assert [answer.result()[0] for answer in answers] == [200, 500, 200]
-        reason = json.loads(answers[1].result()[2])["error"]
+        assert [response.result()[0] for response in responses] == [200, 500, 200]
+        reason = json.loads(responses[1].result()[2])["error"]
         assert reason.startswith("Translation failed") and "secret" not in reason
         assert "a secret of the model" in caplog.text
         assert translations(server, "four")
 
 
-def test_numbers_that_are_none_are_a_failure(speller, monkeypatch, caplog):
-    nothing = [[Hypothesis("", np.nan, ["[END]"], ["[END]"])]]
-    monkeypatch.setattr(speller, "hypotheses", lambda sentences, **_: nothing)
-    with running(speller) as server:
+def test_nan_score_is_an_error(translator, monkeypatch, caplog):
+    invalid = [[Hypothesis("", np.nan, ["[END]"], ["[END]"])]]
+    monkeypatch.setattr(translator, "hypotheses", lambda sentences, **_: invalid)
+    with running_server(translator) as server:
         assert error_of(server, "/translate", {"sentence": "one"})[0] == 500
 
 
-def test_more_than_there_is_room_for_is_refused(speller, pool):
-    with running(speller, queue_size=2) as server:
+def test_requests_are_refused_when_the_queue_is_full(translator, pool):
+    with running_server(translator, queue_size=2) as server:
         first = pool.submit(translations, server, "one")
-        assert speller.began.wait(20)
-        answers = asking(pool, server, ["two", "three"])
+        assert translator.started.wait(20)
+        responses = submit_translations(pool, server, ["two", "three"])
         status, reason = error_of(server, "/translate", {"sentence": "four"})
         assert status == 503 and reason.endswith("try again later. Received: 2 waiting requests")
-        speller.may_go_on.set()
-        assert first.result() and all(answer.result()[0] == 200 for answer in answers)
+        translator.released.set()
+        assert first.result() and all(response.result()[0] == 200 for response in responses)
         assert translations(server, "four")
 
 
-def test_who_waits_too_long_is_told_so_and_not_translated_for(speller):
-    with running(speller, timeout=0.2) as server:
-        for sentence in ("one", "two"):  # it is at the first, the second is behind it
+def test_timed_out_requests_are_not_translated(translator):
+    with running_server(translator, timeout=0.2) as server:
+        for sentence in ("one", "two"):  # "one" is in progress, "two" is queued
             status, reason = error_of(server, "/translate", {"sentence": sentence})
             assert status == 504 and reason.endswith("Received: no result within 0.2 seconds")
-        speller.may_go_on.set()
+        translator.released.set()
         assert translations(server, "three")
-    assert speller.batches == [["one"], ["three"]]
+    assert translator.batches == [["one"], ["three"]]
 
 
-def test_who_waits_at_the_end_is_told_so(speller, pool):
-    with running(speller) as server:
-        pool.submit(ask, server, "/translate", {"sentence": "one"})
-        assert speller.began.wait(20)
-        (answer,) = asking(pool, server, ["two"])
-        threading.Timer(0.1, speller.may_go_on.set).start()
+def test_waiting_requests_are_refused_at_shutdown(translator, pool):
+    with running_server(translator) as server:
+        pool.submit(send_request, server, "/translate", {"sentence": "one"})
+        assert translator.started.wait(20)
+        (response,) = submit_translations(pool, server, ["two"])
+        threading.Timer(0.1, translator.released.set).start()
         server.translator.close()
-        assert answer.result()[0] == 503
+        assert response.result()[0] == 503
         status, reason = error_of(server, "/translate", {"sentence": "three"})
         assert status == 503 and reason.startswith("The server is shutting down.")
 
 
-# Beginning and ending
+# Startup and shutdown
 
 
 @pytest.mark.parametrize(
@@ -360,43 +363,43 @@ def test_who_waits_at_the_end_is_told_so(speller, pool):
         ({"timeout": 0}, r"Received: timeout=0$"),
     ],
 )
-def test_options_that_cannot_be_are_refused(speller, options, message):
+def test_invalid_options_are_refused(translator, options, message):
     with pytest.raises(ValueError, match=message):
-        serve(speller, **{"port": 0, **options})
+        serve(translator, **{"port": 0, **options})
 
 
-def test_an_address_that_is_taken_is_refused(speller, server):
+def test_address_in_use_is_refused(translator, server):
     before = set(threading.enumerate())
     with pytest.raises(OSError, match="in use"):
-        serve(speller, port=server.server_address[1])
+        serve(translator, port=server.server_address[1])
     assert set(threading.enumerate()) <= before
 
 
-def test_it_says_its_address_and_leaves_nothing_open(speller, monkeypatch, capsys):
+def test_serve_prints_its_address_and_cleans_up_on_interrupt(translator, monkeypatch, capsys):
     def interrupted(server):
         raise KeyboardInterrupt
 
     before = set(threading.enumerate())
     monkeypatch.setattr(DemoServer, "serve_forever", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        serve(speller, port=0)
+        serve(translator, port=0)
     address, port = re.match(r"http://(127.0.0.1):(\d+)/ ", capsys.readouterr().out).groups()
     assert set(threading.enumerate()) <= before
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((address, int(port)), timeout=5)
 
 
-def test_whoever_listens_to_everyone_is_asked_by_any_name(speller):
-    speller.may_go_on.set()
-    with running(speller, host="0.0.0.0") as server:
-        assert ask(server, "/", method="GET", headers={"Host": "my-machine:1"})[0] == 200
+def test_any_host_name_is_accepted_when_listening_on_all_interfaces(translator):
+    translator.released.set()
+    with running_server(translator, host="0.0.0.0") as server:
+        assert send_request(server, "/", method="GET", headers={"Host": "my-machine:1"})[0] == 200
 
 
-def test_the_newer_address_of_this_machine_will_do(speller):
+def test_ipv6_is_supported(translator):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no IPv6")
-    with running(speller, host="::1") as server:
+    with running_server(translator, host="::1") as server:
         assert server.address == f"http://[::1]:{server.server_address[1]}/"
-        assert ask(server, "/", method="GET", headers={})[0] == 200
+        assert send_request(server, "/", method="GET", headers={})[0] == 200

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -343,3 +344,26 @@ def test_refuses_a_history_of_other_columns(run):
     run.history.write_text("epoch,speed\n1,2\n")
     with pytest.raises(ValueError, match=r"history\.csv must have numbers in the columns"):
         run.read_history()
+
+
+# Hostile folders
+
+
+def test_weights_from_another_file_are_rejected(run, tmp_path):
+    """HDF5 would follow the link, and read numbers from wherever it points."""
+    run.weights.rename(tmp_path / "secret.h5")
+    with h5py.File(run.weights, "w") as file:
+        file["layers"] = h5py.ExternalLink(str(tmp_path / "secret.h5"), "/layers")
+    with pytest.raises(ValueError, match="must not contain soft or external links"):
+        run.read_model()
+
+
+@pytest.mark.parametrize("value", (np.nan, np.inf))
+def test_weights_that_are_not_finite_are_rejected(run, model, value):
+    weight = model.weights[3]
+    before = ops.convert_to_numpy(weight)
+    weight.assign(np.full(weight.shape, value))
+    run.write_weights(model)
+    weight.assign(before)
+    with pytest.raises(ValueError, match="weights must be finite"):
+        run.read_model()

@@ -75,7 +75,7 @@ def test_refuses_nothing_and_other_models(run, tmp_path):
     with pytest.raises(ValueError, match="from one model"):
         average_weights([run.epoch_weights()[0], tmp_path / "other.weights.h5"], target)
     (tmp_path / "damaged.weights.h5").write_text("half a file")
-    with pytest.raises(OSError, match=r"damaged\.weights\.h5 cannot be read"):
+    with pytest.raises(ValueError, match=r"damaged\.weights\.h5 is not an HDF5 file"):
         average_weights([run.epoch_weights()[0], tmp_path / "damaged.weights.h5"], target)
     with pytest.raises(OSError, match=r"missing\.weights\.h5 cannot be read"):
         average_weights([tmp_path / "missing.weights.h5"], target)

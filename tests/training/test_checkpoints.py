@@ -270,3 +270,25 @@ def test_refuses_a_checkpoint_that_is_damaged_inside(saved):
 def test_the_counters_can_be_read_by_people(saved):
     text = (saved.folder / "000001" / "counters.json").read_text(encoding="utf-8")
     assert json.loads(text) == COUNTERS
+
+
+def test_a_checkpoint_with_data_in_another_file_is_rejected(saved, tmp_path):
+    before = values(saved)
+    [folder] = saved.folder.iterdir()
+    (folder / "variables.h5").rename(tmp_path / "secret.h5")
+    with h5py.File(folder / "variables.h5", "w") as file:
+        file["model"] = h5py.ExternalLink(str(tmp_path / "secret.h5"), "/model")
+    with pytest.raises(ValueError, match="must not contain soft or external links"):
+        saved.restore()
+    assert values(saved) == before
+
+
+def test_a_group_in_place_of_a_variable_is_rejected(saved):
+    before = values(saved)
+    [folder] = saved.folder.iterdir()
+    with h5py.File(folder / "variables.h5", "r+") as file:
+        del file["model/0001"]
+        file.create_group("model/0001")
+    with pytest.raises(ValueError, match="does not match this run, or is damaged"):
+        saved.restore()
+    assert values(saved) == before

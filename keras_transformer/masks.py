@@ -4,6 +4,7 @@ Shape letters: B batch, T query length, S key length. The masks broadcast to (B,
 `keras.layers.MultiHeadAttention`; the attention layers add the head axis.
 """
 
+import keras
 from keras import ops
 
 from keras_transformer._utils.special_tokens import PADDING_ID
@@ -56,6 +57,9 @@ def combine_masks(*masks):
     Returns:
         Boolean mask of the broadcast shape, or None if every mask is None.
 
+    Raises:
+        ValueError: if a mask is not boolean.
+
     Example:
         >>> ids = np.array([[5, 7, 0]])
         >>> ops.convert_to_numpy(kt.combine_masks(kt.padding_mask(ids), kt.causal_mask(3)))
@@ -66,5 +70,21 @@ def combine_masks(*masks):
     combined = None
     for mask in masks:
         if mask is not None:
+            check_mask(mask)
             combined = mask if combined is None else ops.logical_and(combined, mask)
     return combined
+
+
+def check_mask(attention_mask):
+    """Raises a ValueError unless a mask is boolean.
+
+    A mask of numbers has no meaning of its own: 1 means "masked" in some libraries and "may attend"
+    in others, and additive masks are 0 where a query may attend.
+    """
+    dtype = keras.backend.standardize_dtype(attention_mask.dtype)
+    if dtype != "bool":
+        raise ValueError(
+            "An attention mask must be boolean, True = may attend. Pass `mask == 0` if 0 means may "
+            "attend (additive masks, masks with 1 for padding), or `mask == 1` if 1 does. "
+            f"Received: a mask of dtype {dtype}"
+        )

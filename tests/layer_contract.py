@@ -1,6 +1,6 @@
-"""The properties of every layer, and helpers for the tests of layers and models.
+"""Tests that every layer must pass, and helpers for the tests of layers and models.
 
-A layer's tests begin with a subclass of `LayerContract` that names the layer and its inputs.
+The tests of a layer start with a subclass of `LayerContract` that defines the layer and its inputs.
 """
 
 import json
@@ -20,19 +20,19 @@ from keras_transformer.testing import as_model, check_dtypes, check_gradients, c
 
 BAD_SIZES = (0, -1, 2.0, True, None)
 BAD_RATES = (1, 1.5, -0.1)
-# Of a small layer of the encoder or the decoder: no two sizes that could be mixed up are equal.
+# A small encoder or decoder layer. Its sizes differ, so that a test fails if two are confused.
 BLOCK_SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0}
 BOTH_NORMS = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
-# One compiled step takes JAX less time than compiling each operation of it.
+# With JAX, compiling a whole step takes less time than compiling each of its operations.
 EAGERLY = keras.config.backend() != "jax"
-# The same for stacks of layers, where pre-norm ends with a norm of its own.
+# `BOTH_NORMS` for stacks of layers, where only pre-norm adds a final norm.
 STACK_NORMS = pytest.mark.parametrize(
     "norm_first",
     (pytest.param(False, marks=pytest.mark.exhaustive), True),
     ids=("post_norm", "pre_norm"),
 )
 HALF_POLICIES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
-# JAX compiles each policy for a second, and float16 has the smaller range.
+# JAX takes a second to compile each policy. float16 always runs because its range is smaller.
 _POLICIES = (
     pytest.param("mixed_bfloat16", marks=() if EAGERLY else pytest.mark.exhaustive),
     "mixed_float16",
@@ -40,25 +40,29 @@ _POLICIES = (
 
 
 class LayerContract:
-    """Properties of every layer.
+    """Tests that every layer must pass.
 
     Attributes:
-        still: ends of the paths of the trainable weights whose gradient is zero by nature.
+        zero_gradients: path suffixes of the trainable weights whose gradient is always zero.
     """
 
-    still = ()
+    zero_gradients = ()
 
     def make(self, **kwargs):
-        """A new layer, given keyword arguments of `keras.layers.Layer`."""
+        """Creates the layer.
+
+        Args:
+            **kwargs: arguments of `keras.layers.Layer`.
+        """
         raise NotImplementedError
 
     def inputs(self):
-        """The arguments of `call` by name: two sentences of vectors, or of ids, and their masks."""
+        """Returns the arguments of `call` by name: two sequences of vectors or ids, and masks."""
         raise NotImplementedError
 
     @pytest.fixture
     def called(self):
-        """The layer after a call, with random weights, and a model of it: made once per class."""
+        """The layer with random weights, its output, and a model of it; created once per class."""
         cls = type(self)
         if "_called" not in vars(cls):
             layer, inputs = self.make(), self.inputs()
@@ -67,7 +71,7 @@ class LayerContract:
             cls._called = _Called(layer, inputs, output(layer, inputs), *as_model(layer, inputs))
         return cls._called
 
-    def test_building_creates_the_weights_that_a_call_creates(self, called):
+    def test_build_and_call_create_the_same_weights(self, called):
         built = self.make()
         if called.layer.weights:
             assert not built.built
@@ -85,7 +89,7 @@ class LayerContract:
         assert len(set(paths)) == len(paths), paths
 
     def test_shapes_and_dtypes_agree(self, called):
-        """Those that are computed, inferred and forecast by `compute_output_shape`."""
+        """Eager calls, symbolic calls and `compute_output_shape` agree."""
         layer, shapes, shape = called.layer, _shapes(called.inputs), called.output.shape
         symbolic = layer(**symbols(called.inputs))
         assert tuple(layer.compute_output_shape(*shapes)) == shape
@@ -94,7 +98,7 @@ class LayerContract:
         assert tuple(symbolic.shape) == (None, *shape[1:])
         assert dtype_of(symbolic) == dtype_of(layer(**called.inputs)) == "float32"
 
-    def test_a_graph_of_any_length_computes_the_same(self, called):
+    def test_a_model_of_variable_length_gives_the_same_output(self, called):
         y = called.model.predict(called.values, verbose=0)
         np.testing.assert_allclose(y, called.output, atol=1e-5)
 
@@ -108,15 +112,15 @@ class LayerContract:
         assert (again.name, again.trainable) == ("another", False)
         assert again.dtype_policy.name == "mixed_bfloat16"
 
-    def test_saved_here_and_loaded_elsewhere(self, called, other_process):
+    def test_saved_and_loaded_in_another_process(self, called, other_process):
         check_save_and_load(called.model, called.values, load=other_process.load)
 
     @pytest.mark.parametrize("policy", _POLICIES)
     def test_half_precision_is_finite(self, policy):
         check_dtypes(lambda policy: self.make(dtype=policy), self.inputs(), [policy])
 
-    def test_one_step_changes_the_trainable_weights_only(self, called):
-        check_gradients(called.model, called.values, without=self.still)
+    def test_one_step_changes_only_the_trainable_weights(self, called):
+        check_gradients(called.model, called.values, without=self.zero_gradients)
 
 
 class _Called(NamedTuple):
@@ -127,49 +131,49 @@ class _Called(NamedTuple):
     values: list
 
 
-def gathered(arguments):
-    """Keyword arguments, with those of `BlockSettings` gathered in `settings`."""
+def group_settings(arguments):
+    """Replaces the keyword arguments that are fields of `BlockSettings` by `settings`."""
     settings = {name: x for name, x in arguments.items() if name in SETTING_NAMES}
     others = {name: x for name, x in arguments.items() if name not in SETTING_NAMES}
     return {**others, "settings": BlockSettings(**settings)}
 
 
 def check_sizes_are_refused(make, *names):
-    """`make`, given any of the named sizes as no positive integer, says so."""
+    """Asserts that `make` refuses values of the named sizes that are not positive integers."""
     for name in names:
         for size in BAD_SIZES:
             check_refused(make, **{name: size})
 
 
 def check_rates_are_refused(make):
-    """`make`, given a rate that is none, says so."""
+    """Asserts that `make` refuses rates outside [0, 1)."""
     for rate in BAD_RATES:
         check_refused(make, rate=rate)
 
 
 def check_refused(make, **arguments):
-    """`make(**arguments)` raises a ValueError that ends by naming them all."""
+    """Asserts that `make(**arguments)` raises a ValueError whose message ends with them."""
     received = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     with pytest.raises(ValueError, match=rf"Received: {re.escape(received)}$"):
         make(**arguments)
 
 
 def check_dropout(layer, *inputs):
-    """Chance is at work in training, and nowhere else."""
-    call = [numpy(layer(*inputs, training=training)) for training in (True, True, False, False)]
-    assert np.abs(call[0] - call[1]).max() > 0.01
-    np.testing.assert_array_equal(call[2], call[3])
-    np.testing.assert_array_equal(numpy(layer(*inputs)), call[2])
+    """Asserts that the output is random in training and deterministic otherwise."""
+    outputs = [numpy(layer(*inputs, training=training)) for training in (True, True, False, False)]
+    assert np.abs(outputs[0] - outputs[1]).max() > 0.01
+    np.testing.assert_array_equal(outputs[2], outputs[3])
+    np.testing.assert_array_equal(numpy(layer(*inputs)), outputs[2])
 
 
 def check_saved(model, inputs, folder, other_process):
-    """The model, saved here, computes the same in another process.
+    """Asserts that a saved model gives the same output in another process.
 
     Args:
         model: a Keras model.
         inputs: list of arrays.
         folder: an empty folder.
-        other_process: the fixture.
+        other_process: an `OtherProcess`.
     """
     model.save(folder / "model.keras")
     np.savez(folder / "inputs.npz", *inputs)
@@ -178,7 +182,7 @@ def check_saved(model, inputs, folder, other_process):
 
 
 class OtherProcess:
-    """A Python process that shares nothing with this one and applies saved models."""
+    """A separate Python process that loads and applies saved models."""
 
     def __init__(self):
         environment = {**os.environ, "KERAS_BACKEND": keras.config.backend()}
@@ -225,7 +229,7 @@ for line in sys.stdin:
     try:
         model = keras.models.load_model(folder + "/model.keras")
         inputs = list(np.load(folder + "/inputs.npz").values())
-        # JAX compiles one program sooner than each operation of it.
+        # JAX compiles a whole model in less time than each of its operations.
         jax = keras.config.backend() == "jax"
         y = model.predict_on_batch(inputs) if jax else model(inputs)
         np.save(folder + "/output.npy", keras.ops.convert_to_numpy(y))
@@ -236,30 +240,30 @@ for line in sys.stdin:
 
 
 def symbols(inputs):
-    """Symbolic inputs of the shapes of arrays."""
+    """Creates symbolic inputs with the shapes and dtypes of arrays."""
     return {
         name: keras.Input(x.shape[1:], dtype=str(x.dtype), name=name) for name, x in inputs.items()
     }
 
 
 def random_weights(layer):
-    """Values for all weights, such that no two weights are alike."""
+    """Returns random values for all weights, so that no two weights are equal."""
     rng = np.random.default_rng(2)
     return [rng.normal(scale=0.5, size=w.shape).astype("float32") for w in layer.weights]
 
 
 def normal(*shape, seed=0):
-    """Random float32 vectors."""
+    """Returns normally distributed float32 numbers."""
     return np.random.default_rng(seed).normal(size=shape).astype("float32")
 
 
 def padding(*lengths):
-    """The mask (B, 1, S) of sentences of these lengths, padded to the longest."""
+    """Returns the padding mask, (B, 1, S), of sequences of these lengths."""
     return np.arange(max(lengths)) < np.array(lengths)[:, None, None]
 
 
 def causal(batch, length):
-    """The mask (B, T, T) that closes the future."""
+    """Returns the causal mask, (B, T, T)."""
     return np.repeat(np.tri(length, dtype=bool)[None], batch, axis=0)
 
 
@@ -268,7 +272,7 @@ def output(layer, inputs):
 
 
 def numpy(x):
-    """Any tensor as a float32 array."""
+    """Converts a tensor to a float32 array."""
     return ops.convert_to_numpy(ops.cast(x, "float32"))
 
 

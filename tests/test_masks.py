@@ -14,12 +14,12 @@ def array(mask):
     return ops.convert_to_numpy(mask)
 
 
-def test_the_published_padding_mask_closes_the_last_three():
+def test_padding_mask_matches_the_published_example():
     mask = array(padding_mask(np.array([[1, 2, 3, 4, 0, 0, 0]])))
     np.testing.assert_array_equal(mask, [[[1, 1, 1, 1, 0, 0, 0]]])
 
 
-def test_the_published_causal_mask_is_the_lower_triangle():
+def test_causal_mask_is_the_published_lower_triangle():
     lower_triangle = [
         [1, 0, 0, 0, 0],
         [1, 1, 0, 0, 0],
@@ -30,12 +30,12 @@ def test_the_published_causal_mask_is_the_lower_triangle():
     np.testing.assert_array_equal(array(causal_mask(5)), lower_triangle)
 
 
-def test_padding_is_the_padding_id_wherever_it_stands():
+def test_padding_ids_are_masked_at_any_position():
     ids = np.array([[PADDING_ID, 7, PADDING_ID], [1, 2, 3]])
     np.testing.assert_array_equal(array(padding_mask(ids)), [[[0, 1, 0]], [[1, 1, 1]]])
 
 
-def test_padding_and_causal_masks_broadcast_to_every_query_and_every_sentence():
+def test_padding_and_causal_masks_are_broadcast():
     padded, causal = padding_mask(np.array([[5, 6, 0], [5, 0, 0]])), causal_mask(3)
     both = array(combine_masks(padded, causal))
     expected = [
@@ -46,20 +46,20 @@ def test_padding_and_causal_masks_broadcast_to_every_query_and_every_sentence():
     np.testing.assert_array_equal(array(combine_masks(causal, padded)), expected)
 
 
-@pytest.mark.parametrize("place", range(3))
-def test_none_is_an_open_mask(place):
+@pytest.mark.parametrize("position", range(3))
+def test_none_masks_no_position(position):
     masks = [causal_mask(3), padding_mask(np.array([[5, 6, 0]]))]
     expected = array(combine_masks(*masks))
-    masks.insert(place, None)
+    masks.insert(position, None)
     np.testing.assert_array_equal(array(combine_masks(*masks)), expected)
 
 
-def test_one_mask_is_itself_and_none_is_none():
+def test_one_mask_is_returned_unchanged_and_no_masks_give_none():
     np.testing.assert_array_equal(array(combine_masks(causal_mask(3))), np.tri(3))
     assert combine_masks() is None
     assert combine_masks(None, None) is None
 
 
-def test_three_masks_open_what_all_open():
+def test_three_masks_are_combined_by_logical_and():
     masks = [np.array(x, bool) for x in ([1, 1, 1, 0], [1, 1, 0, 1], [0, 1, 1, 1])]
     np.testing.assert_array_equal(array(combine_masks(*masks)), [0, 1, 0, 0])

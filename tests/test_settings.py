@@ -26,7 +26,7 @@ from keras_transformer import (
 )
 
 SETTINGS = BlockSettings(h=2, d_model=8, d_ff=16, n=3, rate=0.0, attention_rate=0.2)
-HOLDERS = {
+MAKERS = {
     "EncoderLayer": lambda **kwargs: EncoderLayer(**kwargs),
     "DecoderLayer": lambda **kwargs: DecoderLayer(**kwargs),
     "Encoder": lambda **kwargs: Encoder(**kwargs),
@@ -36,7 +36,7 @@ HOLDERS = {
     "Bert": lambda **kwargs: Bert(11, 8, **kwargs),
     "VisionTransformer": lambda **kwargs: VisionTransformer(4, 2, 3, **kwargs),
 }
-every_holder = pytest.mark.parametrize("make", HOLDERS.values(), ids=HOLDERS)
+every_class = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
 def make_settings(**kwargs):
@@ -55,51 +55,51 @@ def test_bad_values_are_refused():
         check_refused(make_settings, epsilon=epsilon)
 
 
-def test_heads_share_the_size_of_the_model_unless_told_otherwise():
+def test_head_sizes_default_to_d_model_divided_by_h():
     assert (SETTINGS.d_k, SETTINGS.d_v) == (4, 4)
     assert dataclasses.replace(SETTINGS, d_k=7).d_k == 7
     with pytest.raises(ValueError, match=r"divisible.*Received: d_model=8, h=3$"):
         BlockSettings(h=3, d_model=8, d_ff=16)
 
 
-@every_holder
-def test_a_holder_keeps_them_in_its_configuration(make):
-    holder = make(settings=SETTINGS)
-    kept = {
+@every_class
+def test_config_contains_the_settings(make):
+    layer = make(settings=SETTINGS)
+    expected = {
         name: value
         for name, value in dataclasses.asdict(SETTINGS).items()
         if name not in ("activation", "norm_first", "epsilon")
     }
-    config = holder.get_config()
-    assert {name: config[name] for name in kept} == kept
-    assert type(holder).from_config(config).settings == holder.settings
+    config = layer.get_config()
+    assert {name: config[name] for name in expected} == expected
+    assert type(layer).from_config(config).settings == layer.settings
 
 
-def test_what_is_left_out_is_as_in_the_paper_of_the_model():
-    found = {name: make(settings=SETTINGS).settings for name, make in HOLDERS.items()}
+def test_defaults_follow_the_paper_of_each_model():
+    found = {name: make(settings=SETTINGS).settings for name, make in MAKERS.items()}
     options = {name: (x.activation, x.norm_first, x.epsilon) for name, x in found.items()}
-    expected = dict.fromkeys(HOLDERS, ("relu", False, 1e-5))
+    expected = dict.fromkeys(MAKERS, ("relu", False, 1e-5))
     expected["TransformerLanguageModel"] = ("relu", True, 1e-5)
     expected["Bert"] = ("gelu", False, 1e-12)
     expected["VisionTransformer"] = ("gelu", True, 1e-6)
     assert options == expected
 
 
-@every_holder
-def test_what_is_said_is_kept(make):
-    said = {"activation": "silu", "norm_first": False, "epsilon": 1e-3}
-    settings = dataclasses.replace(SETTINGS, **said)
+@every_class
+def test_explicit_settings_override_the_defaults(make):
+    explicit = {"activation": "silu", "norm_first": False, "epsilon": 1e-3}
+    settings = dataclasses.replace(SETTINGS, **explicit)
     assert make(settings=settings).settings == settings
 
 
-def test_every_layer_of_a_model_has_them():
+def test_all_layers_of_a_model_share_its_settings():
     model = TransformerModel(11, 13, settings=SETTINGS)
     for layer in (model.encoder, model.decoder, *model.encoder.layers, *model.decoder.layers):
         assert layer.settings == model.settings
     assert len(model.encoder.layers) == len(model.decoder.layers) == 3
 
 
-def test_each_part_of_a_layer_drops_out_at_its_own_rate():
+def test_each_sublayer_has_its_own_dropout_rate():
     rates = {"rate": 0.1, "attention_rate": 0.2, "activation_rate": 0.3}
     layer = DecoderLayer(settings=dataclasses.replace(SETTINGS, **rates))
     attentions = (layer.self_attention, layer.cross_attention)
@@ -109,14 +109,14 @@ def test_each_part_of_a_layer_drops_out_at_its_own_rate():
     assert [part.rate for part in norms] == [0.1, 0.1, 0.1]
 
 
-def test_a_run_describes_its_layers_by_them():
+def test_run_config_creates_the_settings():
     config = RunConfig(d_model=8, h=2, d_ff=16, n=3, rate=0.0, attention_rate=0.2)
     assert config.block_settings() == dataclasses.replace(SETTINGS, norm_first=True)
 
 
 class TestArguments:
-    @every_holder
-    def test_single_ones_of_an_earlier_version_still_work_with_a_warning(self, make):
+    @every_class
+    def test_single_settings_work_with_a_deprecation_warning(self, make):
         kind = type(make(settings=SETTINGS))
         old = {**BLOCK_SIZES, "activation": "elu", "norm_first": True, "epsilon": 1e-3}
         if kind not in (EncoderLayer, DecoderLayer):
@@ -127,28 +127,28 @@ class TestArguments:
         with pytest.warns(FutureWarning, match=r"pass settings=BlockSettings\(.*norm_first"):
             assert make(**old).settings == expected
 
-    def test_the_flat_ones_of_the_course_make_the_same_layer(self):
-        flat = EncoderLayer(2, 3, 5, 8, 16, 0.0)
-        settled = EncoderLayer(settings=BlockSettings(**BLOCK_SIZES))
+    def test_positional_sizes_create_the_same_layer(self):
+        positional = EncoderLayer(2, 3, 5, 8, 16, 0.0)
+        configured = EncoderLayer(settings=BlockSettings(**BLOCK_SIZES))
         x = normal(2, 5, 8)
-        y = numpy(flat(x))
-        settled.build(x.shape)
-        settled.set_weights(flat.get_weights())
-        np.testing.assert_allclose(numpy(settled(x)), y, atol=1e-6)
+        y = numpy(positional(x))
+        configured.build(x.shape)
+        configured.set_weights(positional.get_weights())
+        np.testing.assert_allclose(numpy(configured(x)), y, atol=1e-6)
 
-    @every_holder
-    def test_none_at_all_are_refused(self, make):
+    @every_class
+    def test_missing_settings_are_refused(self, make):
         with pytest.raises(TypeError, match=r"lacks .*or settings=BlockSettings\(...\)"):
             make()
 
-    def test_missing_ones_are_named(self):
+    def test_missing_sizes_are_named(self):
         with pytest.raises(TypeError, match=r"Encoder lacks d_v, d_ff, n: "):
             Encoder(h=2, d_k=4, d_model=8, rate=0.0)
 
-    def test_both_kinds_are_refused(self):
+    def test_settings_together_with_sizes_are_refused(self):
         with pytest.raises(ValueError, match=r"not both. Received: {'h': 2, 'd_ff': 4}$"):
             TransformerModel(11, 13, h=2, d_ff_inner=4, settings=SETTINGS)
 
-    def test_something_else_is_refused(self):
+    def test_settings_of_another_type_are_refused(self):
         with pytest.raises(ValueError, match=r"must be BlockSettings. Received: 2$"):
             Bert(11, 8, 2)

@@ -59,8 +59,9 @@ def _sizes(file, path):
         group = groups.pop()
         for name in group:
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                place = f"{group.name.rstrip('/')}/{name}"
                 raise ValueError(
-                    f"{path} must not contain soft or external links. Received: {group.name.rstrip('/')}/{name}"
+                    f"{path} must not contain soft or external links. Received: {place}"
                 )
             member = group[name]
             address = h5py.h5o.get_info(member.id).addr

@@ -172,7 +172,7 @@ def _read_processor(path):
         import sentencepiece
     except ImportError as error:
         raise ImportError(
-            "Marian models require SentencePiece: pip install keras3-transformer[marian]. "
+            "Marian models require SentencePiece: pip install 'keras3-transformer[marian]'. "
             f"Received: {error}"
         ) from error
     try:

@@ -2,12 +2,13 @@
 
 import keras
 
+from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 
 
-class TransformerBlock(SettingsMixin, keras.layers.Layer):
+class TransformerBlock(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
     """Base class of an encoder or decoder layer, which it configures by its settings.
 
     The subclass creates its sub-layers in `_create_sublayers`.
@@ -37,7 +38,7 @@ class TransformerBlock(SettingsMixin, keras.layers.Layer):
         return sublayer_class.from_settings(self.settings, dtype=self.dtype_policy, name=name)
 
 
-class TransformerStack(SettingsMixin, keras.layers.Layer):
+class TransformerStack(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
     """Base class of a stack: dropout, n layers, and a final norm if the layers are pre-norm.
 
     Attributes:

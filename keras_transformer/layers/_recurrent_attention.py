@@ -3,10 +3,11 @@
 import keras
 from keras import ops
 
+from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
 
-class RecurrentAttention(keras.layers.Layer):
+class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
     """Attention with the scores that a subclass computes."""
 
     def call(self, queries, values, attention_mask=None, start=0):

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_sizes, check_vectors
+from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.record_attention import (
     is_recording,
     record_attention,
@@ -13,7 +14,7 @@ from keras_transformer.layers.record_attention import (
 CELLS = {"gru": keras.layers.GRUCell, "lstm": keras.layers.LSTMCell}
 
 
-class RecurrentDecoder(keras.layers.Layer):
+class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
     """A recurrent network that attends to the encoder output at every step.
 
     The cache of `step` is the recurrent state: a dictionary with "cell", the states of the

@@ -37,7 +37,7 @@ class AddNormalization(keras.layers.Layer):
         (2, 5, 8)
     """
 
-    def __init__(self, rate, norm_first=False, epsilon=EPSILON, **kwargs):
+    def __init__(self, rate=0.0, norm_first=False, epsilon=EPSILON, **kwargs):
         super().__init__(**kwargs)
         self.rate = rate
         self.norm_first = norm_first

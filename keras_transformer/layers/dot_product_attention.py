@@ -5,14 +5,16 @@ import math
 import keras
 from keras import ops
 
+from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import store_attention, store_queries_and_keys
+from keras_transformer.masks import check_mask
 
 _MASKED_SCORE = -1e38  # its softmax is 0; finite in float32
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class DotProductAttention(keras.layers.Layer):
+class DotProductAttention(AttentionMaskMixin, keras.layers.Layer):
     """Scaled dot-product attention: softmax(QKᵀ/√d_k)V.
 
     The softmax is computed in float32 or higher, so it stays finite in half precision. A query
@@ -84,11 +86,15 @@ def masked_softmax(scores, attention_mask=None):
     Returns:
         Attention weights, (..., T, S), float32 or higher. They sum to 1 for each query, or are all
         0 if all keys are masked.
+
+    Raises:
+        ValueError: if the mask is not boolean.
     """
     may_overflow = keras.backend.standardize_dtype(scores.dtype) == "float16"
     scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
     if attention_mask is None:
         return ops.softmax(scores)
+    check_mask(attention_mask)
     if may_overflow:
         # An addition would not mask an infinite score.
         scores = ops.where(attention_mask, scores, _MASKED_SCORE)

@@ -4,12 +4,13 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._heads import merge_heads, split_heads
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class MultiHeadAttention(keras.layers.Layer):
+class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
     """Multi-head scaled dot-product attention.
 
     Shape letters: B batch, T query length, S key length, L cache length, N heads, D model size.
@@ -116,6 +117,12 @@ class MultiHeadAttention(keras.layers.Layer):
             (B, T, D).
         """
         if attention_mask is not None:
+            if len(attention_mask.shape) not in (2, 3):
+                raise ValueError(
+                    "`attention_mask` must have the shape (T, S) or (B, T, S), without an axis of "
+                    "the heads: pass `mask[:, 0]` of a mask (B, 1, T, S). "
+                    f"Received: shape {tuple(attention_mask.shape)}"
+                )
             attention_mask = ops.expand_dims(attention_mask, axis=-3)  # (B, 1, T, S) or (1, T, S)
         queries = split_heads(self.query_projection(queries), self.h)  # (B, N, T, d_k)
         context = self.attention(queries, keys, values, attention_mask=attention_mask)

@@ -4,11 +4,12 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_length, check_sizes
+from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class SequenceAttention(keras.layers.Layer):
+class SequenceAttention(AttentionMaskMixin, keras.layers.Layer):
     """Attention pooling: reduces a sequence, such as the output of an RNN, to one vector.
 
     The output is the sum of the steps, weighted by the softmax of their scores. The score of step t

@@ -1,6 +1,6 @@
-"""What several devices and processes promise: they compute what one does, and a lost one is told.
+"""Distributed training gives the same result as one device, and lost processes are reported.
 
-Each process is given the whole test module: `train` is the run, here and there.
+Every process imports this module and calls `train`.
 """
 
 import functools
@@ -23,12 +23,12 @@ from tiny import At, make_dataset, make_model
 from keras_transformer import Adam, RunFolder, Trainer
 from keras_transformer.backends import backend_module
 
-EPOCHS = 2  # more, or faster ones: what rounding moves across the kink of a relu would count
+EPOCHS = 2  # with more, rounding that flips the sign of a ReLU input may exceed the tolerance
 LOSSES = ("loss", "accuracy", "validation_loss", "validation_accuracy")
 
 
-def train(folder, epochs=EPOCHS, disturb=None):
-    """A run with all that the optimizer can do besides, which must be done once, not per replica.
+def train(folder, epochs=EPOCHS, interrupt=None):
+    """Trains with optimizer options that must be applied once, not per replica.
 
     Returns:
         The losses of each epoch, and all variables.
@@ -41,11 +41,11 @@ def train(folder, epochs=EPOCHS, disturb=None):
             options = {"gradient_accumulation_steps": 3, "global_clipnorm": 0.2, "use_ema": True}
             optimizer = Adam(1e-3, epsilon=1e-4, ema_momentum=0.9, **options)
             trainer = Trainer(make_model(dataset), optimizer, folder)
-        # Seven rows: two devices need a row of padding.
+        # Two devices need one row of padding for a batch of 7 rows.
         batches = dataset.batches(dataset.train, 7, seed=3, multiple=3)
         assert len(batches) > 20
-        if disturb:
-            batches = At(batches, 1, 4, disturb)
+        if interrupt:
+            batches = At(batches, 1, 4, interrupt)
         validation = dataset.batches(dataset.validation, 7)
         history, _ = trainer.train(batches, validation, epochs)
     variables = [*trainer.model.variables, *optimizer.variables]
@@ -53,17 +53,17 @@ def train(folder, epochs=EPOCHS, disturb=None):
     return losses, [ops.convert_to_numpy(variable) for variable in variables]
 
 
-def train_in_process(folder, result, devices="1", disturb=None):
-    """The same in a process of its own, which leaves its result in a file."""
+def train_in_process(folder, result, devices="1", interrupt=None):
+    """Calls `train` in a subprocess and writes the result to a file."""
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
         logical = [tf.config.LogicalDeviceConfiguration()] * int(devices)
-        processor = tf.config.list_physical_devices("CPU")[0]
-        tf.config.set_logical_device_configuration(processor, logical)
-    if disturb:
-        disturb = functools.partial(os.kill, os.getpid(), getattr(signal, disturb))
-    losses, variables = train(folder, disturb=disturb)
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        tf.config.set_logical_device_configuration(cpu, logical)
+    if interrupt:
+        interrupt = functools.partial(os.kill, os.getpid(), getattr(signal, interrupt))
+    losses, variables = train(folder, interrupt=interrupt)
     np.savez(result, losses, *variables)
 
 
@@ -85,8 +85,8 @@ def start(arguments, **environment):
     )
 
 
-def start_two(folders, results, disturb=(None, None)):
-    """Two processes on this machine, as the environment variables of each backend say it."""
+def start_two(folders, results, interrupt=(None, None)):
+    """Starts two processes on this machine with the environment variables of the backend."""
     with socket.socket() as one, socket.socket() as other:
         for sock in (one, other):
             sock.bind(("127.0.0.1", 0))
@@ -101,7 +101,7 @@ def start_two(folders, results, disturb=(None, None)):
                 "JAX_PROCESS_ID": str(i),
             },
         }[keras.config.backend()]
-        arguments = [folders[i], results[i], "1", *filter(None, [disturb[i]])]
+        arguments = [folders[i], results[i], "1", *filter(None, [interrupt[i]])]
         yield start(arguments, **environment)
 
 
@@ -113,31 +113,31 @@ def assert_same(result, expected):
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    return train(tmp_path_factory.mktemp("alone"))
+def single_device(tmp_path_factory):
+    return train(tmp_path_factory.mktemp("single_device"))
 
 
-@pytest.mark.exhaustive  # as two processes do
-def test_two_devices_give_the_losses_and_weights_of_one(alone, tmp_path):
-    # Compiled as here otherwise: another order of additions may turn a relu on.
+@pytest.mark.exhaustive  # covered by the test of two processes
+def test_two_devices_match_one(single_device, tmp_path):
+    # The other flags stay, because another order of additions may flip the sign of a ReLU input.
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
     process = start([tmp_path / "run", tmp_path / "result.npz", 2], XLA_FLAGS=flags)
     output, _ = process.communicate()
     assert process.returncode == 0, output
-    assert_same(tmp_path / "result.npz", alone)
+    assert_same(tmp_path / "result.npz", single_device)
 
 
-@pytest.mark.exhaustive  # as do the two that go on after one was lost
+@pytest.mark.exhaustive  # covered by the test of a lost process
 @pytest.mark.every_backend
-def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):
-    folders = [tmp_path / "chief", tmp_path / "other"]
+def test_two_processes_match_one(single_device, tmp_path):
+    folders = [tmp_path / "chief", tmp_path / "worker"]
     results = [tmp_path / "0.npz", tmp_path / "1.npz"]
     processes = list(start_two(folders, results))
     for process in processes:
         output, _ = process.communicate()
         assert process.returncode == 0, output
-    # That the chief ends with the best weights is for one process the same.
-    assert_same(results[0], alone)
+    # As a single process does, the chief ends with the best weights.
+    assert_same(results[0], single_device)
     best = [np.load(result)["arr_0"] for result in results]
     np.testing.assert_array_equal(*best)
     assert len(RunFolder(folders[0]).read_history()) == EPOCHS
@@ -146,35 +146,35 @@ def test_two_processes_give_the_losses_and_weights_of_one(alone, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.every_backend
-@pytest.mark.parametrize("lost", some_of({"the chief": 0, "the other": 1}, quick=["the chief"]))
-def test_a_lost_process_ends_the_run_and_it_can_go_on(alone, tmp_path, lost):
+@pytest.mark.parametrize("lost", some_of({"chief": 0, "worker": 1}, quick=["chief"]))
+def test_a_run_ends_when_a_process_is_lost_and_can_be_resumed(single_device, tmp_path, lost):
     run, results = [tmp_path / "run"] * 2, [tmp_path / "0.npz", tmp_path / "1.npz"]
-    disturb = [None, None]
-    disturb[lost] = "SIGKILL"
-    processes = list(start_two(run, results, disturb))
+    interrupt = [None, None]
+    interrupt[lost] = "SIGKILL"
+    processes = list(start_two(run, results, interrupt))
     processes[lost].communicate()
     killed = time.monotonic()
     output, _ = processes[1 - lost].communicate(timeout=60)
     assert time.monotonic() - killed < 60
     assert processes[lost].returncode == -signal.SIGKILL
     assert processes[1 - lost].returncode not in (0, -signal.SIGKILL)
-    # The second is what JAX says, if it is faster.
+    # The second message is that of JAX, which may notice the loss first.
     assert "Another process of this run has ended" in output or "another task died" in output
     assert len(RunFolder(run[0]).read_history()) == 1
     for process in list(start_two(run, results)):
         output, _ = process.communicate()
         assert process.returncode == 0, output
-    assert_same(results[0], alone)
+    assert_same(results[0], single_device)
 
 
 @pytest.mark.slow
-def test_ctrl_c_in_one_process_saves_and_ends_both(alone, tmp_path):
+def test_ctrl_c_in_one_process_saves_and_ends_both(single_device, tmp_path):
     run, results = [tmp_path / "run"] * 2, [tmp_path / "0.npz", tmp_path / "1.npz"]
     for process in list(start_two(run, results, (None, "SIGINT"))):
         output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
     assert len(RunFolder(run[0]).read_history()) == 1
-    # One device goes on, in the middle of what is added up for an update.
+    # One device resumes in the middle of an accumulated update.
     losses, variables = train(run[0])
     np.savez(results[0], losses, *variables)
-    assert_same(results[0], alone)
+    assert_same(results[0], single_device)

@@ -1,4 +1,4 @@
-"""One step, three ways to run it."""
+"""The training steps of both backends and `fit` give the same losses."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def make_optimizer(model):
 
 
 def losses_of_step(weights):
-    """The mean loss of each batch, and the validation loss of each epoch."""
+    """Returns the mean losses of all training and validation batches, per epoch."""
     dataset = make_dataset()
     model = make_model(dataset)
     model.load_weights(weights)
@@ -65,12 +65,12 @@ def losses(weights):
 
 
 @pytest.mark.slow
-def test_the_losses_fall(losses):
+def test_loss_decreases(losses):
     assert losses[-1][1][0] < losses[0][0][0]
 
 
 @pytest.mark.slow
-def test_the_steps_of_both_backends_give_the_same_losses(weights, losses):
+def test_both_backends_give_the_same_losses(weights, losses):
     other = BACKENDS[1 - BACKENDS.index(keras.backend.backend())]
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, os.path.dirname(here)])
@@ -87,16 +87,16 @@ def test_the_steps_of_both_backends_give_the_same_losses(weights, losses):
 
 @pytest.mark.slow
 def test_fit_gives_the_same_losses(weights):
-    # Not with Keras's own Adam, which on TensorFlow squares the gradients of a word that stands in
-    # several places one by one instead of their sum. And in one order: `fit` looks at a batch
-    # beforehand, which counts as an epoch.
+    # Keras's Adam would give other losses: on TensorFlow it squares the gradients of a repeated
+    # token one by one instead of their sum. The batches are not shuffled because `fit` reads one
+    # batch in advance, which counts as an epoch.
     dataset = make_dataset()
     model = make_model(dataset)
     optimizer = Adam(0.01, epsilon=1e-4)
     batches = dataset.batches(dataset.train, 16)
     _, validation = make_batches(dataset)
     model.load_weights(weights)
-    jit = keras.config.backend() == "jax"  # TensorFlow does without
+    jit = keras.config.backend() == "jax"  # TensorFlow runs without XLA here
     model.compile(optimizer, MaskedCrossEntropy(), metrics=[MaskedAccuracy()], jit_compile=jit)
     fitted = model.fit(batches, epochs=EPOCHS, shuffle=False, validation_data=validation, verbose=0)
 
@@ -112,7 +112,7 @@ def test_fit_gives_the_same_losses(weights):
         assert fitted.history["val_loss"][epoch] == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_goes_wrong_in_reading_is_raised_as_it_is():
+def test_errors_while_reading_batches_are_raised_unchanged():
     dataset = make_dataset()
     model = make_model(dataset)
     step = backend_module().TrainingStep(model, make_optimizer(model), loss_and_totals)
@@ -133,8 +133,8 @@ def test_what_goes_wrong_in_reading_is_raised_as_it_is():
 
 
 @pytest.mark.skipif(keras.config.backend() != "jax", reason="TensorFlow updates in place")
-def test_what_goes_wrong_in_an_update_is_raised_as_it_is():
-    """What went in has been given away by then, and nothing has come out."""
+def test_errors_in_an_update_are_raised():
+    """The input buffers have been donated by then, and there is no output."""
     import jax
 
     def fail(target, logits):
@@ -155,7 +155,7 @@ def test_what_goes_wrong_in_an_update_is_raised_as_it_is():
         list(step.train(dataset.batches(dataset.train, 16)))
 
 
-def test_there_are_no_more_traces_than_shapes():
+def test_at_most_one_trace_per_shape():
     traced = []
 
     class Traced(TransformerModel):
@@ -176,12 +176,12 @@ def test_there_are_no_more_traces_than_shapes():
     assert 1 <= traced.count(False) <= len(validation.shapes)
 
 
-def test_it_says_which_device_computes():
+def test_describe_device():
     device = backend_module().describe_device()
     assert device.name and device.bfloat16 in (True, False)
 
 
-def test_no_two_updates_drop_out_the_same():
+def test_every_update_has_a_different_dropout_mask():
     dataset = make_dataset()
     model = make_model(dataset, rate=0.5)
     step = backend_module().TrainingStep(model, keras.optimizers.SGD(0.0), loss_and_totals)
@@ -190,8 +190,8 @@ def test_no_two_updates_drop_out_the_same():
     assert len(set(means(step.train([batch] * 3)))) == 3  # the weights are the same
 
 
-def test_empty_rows_change_neither_loss_nor_weights():
-    """A batch filled up with rows of padding trains as the batch without them."""
+def test_padding_rows_change_neither_loss_nor_weights():
+    """A batch extended by rows of padding gives the same update."""
     dataset = make_dataset()
     (sources, inputs), targets = make_batches(dataset)[0][0]
     rows = np.zeros((5, targets.shape[1]), "int32")

@@ -11,7 +11,7 @@ import pytest
 import tokenizers
 from full_disk import full_disk
 from keras import ops
-from layer_contract import gathered
+from layer_contract import group_settings
 from tiny import WORDS, make_batches, make_dataset, make_trainer
 
 from keras_transformer import RecurrentTranslator, TransformerModel, Translate
@@ -80,7 +80,7 @@ def random_model(source=SOURCE, target=TARGET, **options):
     """Creates a model with large random weights, so that every weight affects the output."""
     sizes = {"h": 4, "d_model": 32, "d_ff": 64, "n": 2, "rate": 0.1}
     vocabularies = (source.vocab_size, target.vocab_size)
-    model = TransformerModel(*vocabularies, **gathered({**sizes, **options}))
+    model = TransformerModel(*vocabularies, **group_settings({**sizes, **options}))
     model.build(((None, None), (None, None)))
     for weight in model.weights:
         weight.assign(np.random.normal(weight.name == "gamma", 0.3, weight.shape))

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from layer_contract import gathered, numpy, random_weights
+from layer_contract import group_settings, numpy, random_weights
 from quick import some_of
 
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
@@ -33,7 +33,7 @@ BEAM = SearchOptions(beam_size=3, n_best=2, length_penalty=0.6)
 
 def make_model(**kwargs):
     """One whose sentences differ, and of which some end."""
-    model = TransformerModel(**gathered({**SIZES, **kwargs}))
+    model = TransformerModel(**group_settings({**SIZES, **kwargs}))
     model.build(((None, None), (None, None)))
     weights = zip(model.get_weights(), random_weights(model), strict=True)
     model.set_weights([new if new.ndim > 1 else old + new / 2 for old, new in weights])

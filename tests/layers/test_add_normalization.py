@@ -25,7 +25,7 @@ class TestPostNorm(Contract):
 @pytest.mark.every_backend
 @pytest.mark.filterwarnings("ignore:Gradients do not exist")
 class TestPreNorm(Contract):
-    still = ("gamma", "beta")  # `call` leaves the norm to `before`
+    zero_gradients = ("gamma", "beta")  # `sublayer_input` applies the norm, not `call`
 
     def make(self, **kwargs):
         return AddNormalization(rate=0.1, norm_first=True, **kwargs)
@@ -46,29 +46,29 @@ def test_bad_epsilons_are_refused():
 
 @pytest.mark.parametrize("norm_first", (False, True))
 def test_epsilon_is_added_to_the_variance(norm_first):
-    """(3, -3) has the variance 9: with 16 more, its deviation seems to be 5."""
+    """(3, -3) has variance 9, so with ε = 16 it is divided by √(9 + 16) = 5."""
     add_norm = AddNormalization(rate=0.0, norm_first=norm_first, epsilon=16)
     x = np.array([[3.0, -3.0]], "float32")
     y = add_norm.sublayer_input(x) if norm_first else add_norm(x, 0 * x)
     np.testing.assert_allclose(numpy(y), [[0.6, -0.6]], atol=1e-6)
 
 
-def test_post_norm_normalises_the_sum():
-    """(3, 7) and (2, -4) have the means 5 and -1 and the deviations 2 and 3."""
+def test_post_norm_normalizes_the_sum():
+    """(3, 7) and (2, -4) have means 5 and -1 and standard deviations 2 and 3."""
     add_norm = AddNormalization(rate=0.0)
     np.testing.assert_allclose(numpy(add_norm(X, F)), [[-1, 1], [1, -1]], atol=1e-4)
     np.testing.assert_array_equal(numpy(add_norm.sublayer_input(X)), X)
 
 
-def test_pre_norm_normalises_what_the_sub_layer_reads():
-    """(1, 2) and (5, 0) have the means 1.5 and 2.5 and the deviations 0.5 and 2.5."""
+def test_pre_norm_normalizes_the_sublayer_input():
+    """(1, 2) and (5, 0) have means 1.5 and 2.5 and standard deviations 0.5 and 2.5."""
     add_norm = AddNormalization(rate=0.0, norm_first=True)
     np.testing.assert_allclose(numpy(add_norm(X, F)), [[3, 7], [2, -4]])
     np.testing.assert_allclose(numpy(add_norm.sublayer_input(X)), [[-1, 1], [1, -1]], atol=1e-4)
 
 
 @pytest.mark.parametrize("norm_first", (False, True))
-def test_the_norm_has_a_scale_and_an_offset(norm_first):
+def test_norm_has_a_scale_and_an_offset(norm_first):
     add_norm = AddNormalization(rate=0.0, norm_first=norm_first)
     add_norm.build((None, 2), (None, 2))
     add_norm.normalization.set_weights([np.array([10.0, 20.0]), np.array([3.0, 4.0])])
@@ -77,13 +77,13 @@ def test_the_norm_has_a_scale_and_an_offset(norm_first):
 
 
 @pytest.mark.parametrize("norm_first", (False, True))
-def test_drops_out_in_training_only(norm_first):
+def test_dropout_is_active_only_in_training(norm_first):
     check_dropout(AddNormalization(0.5, norm_first), normal(2, 5, 8), normal(2, 5, 8, seed=1))
 
 
-def test_drops_out_the_sub_layer_and_not_the_residual():
+def test_dropout_applies_to_the_sublayer_and_not_the_residual():
     add_norm, x = AddNormalization(rate=0.5, norm_first=True), normal(4, 50, 8)
     ones = np.ones_like(x)
     np.testing.assert_array_equal(numpy(add_norm(x, 0 * x, training=True)), x)
     added = numpy(add_norm(0 * x, ones, training=True))
-    assert set(np.unique(added)) == {0, 2}  # what is kept is doubled, so that the mean stays
+    assert set(np.unique(added)) == {0, 2}  # kept values are doubled to preserve the mean

@@ -28,7 +28,7 @@ class TestContract(LayerContract):
 
 
 def make(queries, values, **weights):
-    """A layer with the weights given by the name of their part."""
+    """Creates a layer with the given weights, each by the name of its sub-layer."""
     units = next(iter(weights.values())).shape[-1]
     layer = AdditiveAttention(units)
     layer.build(queries.shape, values.shape)
@@ -41,8 +41,8 @@ def test_bad_sizes_are_refused():
     check_sizes_are_refused(AdditiveAttention, "units")
 
 
-def test_hand_sized_numbers():
-    """The sums h + s are so large that tanh is 1, 0 and -1; v = ln 2 makes the odds 2, 1 and ½."""
+def test_matches_a_hand_computed_example():
+    """The sums h + s are 60, 0 and -49, so tanh is 1, 0 and -1, and v = ln 2 gives odds 2, 1, ½."""
     queries, values = np.full((1, 1, 1), 50.0), np.array([[[10.0], [-50.0], [-99.0]]])
     one = np.ones((1, 1))
     layer = make(queries, values, value_projection=one, query_projection=one)
@@ -53,7 +53,7 @@ def test_hand_sized_numbers():
     np.testing.assert_allclose(y, [[[(2 * 10 - 50 - 0.5 * 99) / 3.5]]], rtol=1e-5)
 
 
-def test_the_score_is_that_of_query_and_vector_concatenated():
+def test_score_equals_the_formula_with_concatenated_vectors():
     queries, values = normal(2, 5, 3), normal(2, 7, 4, seed=1)
     layer = AdditiveAttention(6)
     layer(queries, values)
@@ -67,7 +67,7 @@ def test_the_score_is_that_of_query_and_vector_concatenated():
         np.testing.assert_allclose(scores[b, t, s], score[0], rtol=1e-4)
 
 
-def test_the_numbers_of_keras_which_has_no_projections():
+def test_matches_keras_with_identity_projections():
     queries, values, mask = normal(2, 5, 4), normal(2, 7, 4, seed=1), padding(7, 3)
     theirs = keras.layers.AdditiveAttention()
     theirs.build([queries.shape, values.shape])
@@ -82,8 +82,8 @@ def test_the_numbers_of_keras_which_has_no_projections():
         np.testing.assert_allclose(numpy(recorded[ours]), numpy(weights), atol=1e-5)
 
 
-def test_learns_where_to_look():
-    """The vector that counts has the mark of the query: W₁, W₂ and v together can tell."""
+def test_learns_to_select_the_matching_value():
+    """The target is the value with the same mark as the query, so W₁, W₂ and v must be learned."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(256, 6, 3)).astype("float32")
     marks = rng.permuted(np.tile(np.eye(6)[:2].T, (256, 1, 1)), axis=1).astype("float32")

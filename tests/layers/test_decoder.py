@@ -7,7 +7,7 @@ from layer_contract import (
     LayerContract,
     causal,
     check_dropout,
-    gathered,
+    group_settings,
     normal,
     numpy,
     padding,
@@ -20,11 +20,11 @@ SIZES = {**BLOCK_SIZES, "n": 2}
 
 
 def make(**kwargs):
-    return Decoder(**gathered({**SIZES, **kwargs}))
+    return Decoder(**group_settings({**SIZES, **kwargs}))
 
 
 class Contract(LayerContract):
-    still = ("key_projection/bias",)
+    zero_gradients = ("key_projection/bias",)
 
     def inputs(self):
         return {
@@ -35,7 +35,7 @@ class Contract(LayerContract):
         }
 
 
-@pytest.mark.exhaustive  # see the contract of one layer
+@pytest.mark.exhaustive  # covered by the contract of one layer
 class TestPostNorm(Contract):
     def make(self, **kwargs):
         return Decoder(**SIZES, **kwargs)
@@ -48,7 +48,7 @@ class TestPreNorm(Contract):
 
 
 @BOTH_NORMS
-def test_is_its_layers_one_after_the_other_each_with_both_masks(norm_first):
+def test_applies_its_layers_in_sequence_with_both_masks(norm_first):
     decoder, x, z = make(norm_first=norm_first), normal(2, 5, 8), normal(2, 7, 8)
     masks = {"self_attention_mask": causal(2, 5), "cross_attention_mask": padding(7, 3)}
     expected = numpy(decoder(x, z, **masks))
@@ -59,20 +59,20 @@ def test_is_its_layers_one_after_the_other_each_with_both_masks(norm_first):
 
 
 @BOTH_NORMS
-def test_its_output_is_normalised(norm_first):
+def test_output_is_normalized(norm_first):
     y = numpy(make(norm_first=norm_first)(10 * normal(2, 5, 8), normal(2, 7, 8)))
     np.testing.assert_allclose(y.mean(axis=-1), 0, atol=1e-5)
     np.testing.assert_allclose(y.std(axis=-1), 1, atol=1e-3)
 
 
-def test_only_pre_norm_ends_with_a_norm_of_its_own():
+def test_only_pre_norm_adds_a_final_norm():
     post, pre = (make(norm_first=norm_first) for norm_first in (False, True))
     for decoder in (post, pre):
         decoder.build((None, None, 8), (None, None, 8))
     assert pre.count_params() == post.count_params() + 2 * 8
 
 
-def test_its_activation_is_that_of_its_layers():
+def test_activation_is_passed_to_its_layers():
     relu, gelu = (make(activation=name) for name in ("relu", "gelu"))
     x, z = normal(2, 5, 8), normal(2, 7, 8)
     relu(x, z), gelu(x, z)
@@ -81,31 +81,31 @@ def test_its_activation_is_that_of_its_layers():
 
 
 @STACK_NORMS
-def test_padding_of_the_source_changes_nothing(norm_first):
+def test_source_padding_changes_nothing(norm_first):
     decoder, x, z = make(norm_first=norm_first), normal(2, 5, 8), normal(2, 4, 8)
-    more = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
-    y, longer = decoder(x, z), decoder(x, more, cross_attention_mask=padding(4, 4, 7)[:2])
+    padded = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
+    y, longer = decoder(x, z), decoder(x, padded, cross_attention_mask=padding(4, 4, 7)[:2])
     np.testing.assert_allclose(numpy(longer), numpy(y), atol=1e-5)
 
 
 @STACK_NORMS
-def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
+def test_causal_mask_prevents_future_leaks(norm_first):
     decoder, mask = make(norm_first=norm_first), causal(2, 5)
     z = normal(2, 7, 8, seed=1)
     check_no_future_leak(lambda x: decoder(x, z, self_attention_mask=mask), normal(2, 5, 8))
 
 
 @STACK_NORMS
-def test_drops_out_in_training_only(norm_first):
+def test_dropout_is_active_only_in_training(norm_first):
     decoder = make(rate=0.5, norm_first=norm_first)
     check_dropout(decoder, normal(2, 5, 8), normal(2, 7, 8))
 
 
-def test_drops_out_its_input():
+def test_dropout_applies_to_the_input():
     decoder = make(rate=0.5, norm_first=True)
     decoder.build((None, None, 8), (None, None, 8))
-    decoder.set_weights([np.zeros(w.shape) for w in decoder.weights])  # every sub-layer gives zero
+    decoder.set_weights([np.zeros(w.shape) for w in decoder.weights])  # every sub-layer outputs 0
     decoder.final_norm.gamma.assign(np.ones(8))
-    ones = np.ones((2, 5, 8), "float32")  # a norm makes zeros of them, unless some are dropped
+    ones = np.ones((2, 5, 8), "float32")  # the norm outputs zeros unless some inputs are dropped
     np.testing.assert_allclose(numpy(decoder(ones, ones, training=False)), 0, atol=1e-6)
     assert np.abs(numpy(decoder(ones, ones, training=True))).max() > 0.1

@@ -6,7 +6,7 @@ from layer_contract import (
     LayerContract,
     causal,
     check_dropout,
-    gathered,
+    group_settings,
     normal,
     numpy,
     padding,
@@ -17,11 +17,11 @@ from keras_transformer.testing import check_no_future_leak
 
 
 def make(**kwargs):
-    return DecoderLayer(**gathered({**BLOCK_SIZES, **kwargs}))
+    return DecoderLayer(**group_settings({**BLOCK_SIZES, **kwargs}))
 
 
 class Contract(LayerContract):
-    still = ("key_projection/bias",)  # adds the same to all scores of a row
+    zero_gradients = ("key_projection/bias",)  # a constant in each row of scores
 
     def inputs(self):
         return {
@@ -38,14 +38,14 @@ class TestPostNorm(Contract):
         return DecoderLayer(**BLOCK_SIZES, **kwargs)
 
 
-@pytest.mark.exhaustive  # see the contract of the stack of such layers
+@pytest.mark.exhaustive  # covered by the contract of the stack
 class TestPreNorm(Contract):
     def make(self, **kwargs):
         return make(activation="gelu", norm_first=True, **kwargs)
 
 
-def test_the_summary_of_its_graph_prints_the_number_of_parameters_of_three_norms():
-    """The published 2,365,312 plus the 1,024 of the norm that the course uses twice."""
+def test_summary_shows_the_parameter_count_with_three_norms():
+    """The published 2,365,312, plus 1,024 for a third norm: the course uses one norm twice."""
     layer = DecoderLayer(h=8, d_k=8, d_v=8, d_model=512, d_ff=2048, rate=0.1)
     lines = []
     layer.build_graph(5).summary(print_fn=lambda line, **_: lines.append(line))
@@ -54,7 +54,7 @@ def test_the_summary_of_its_graph_prints_the_number_of_parameters_of_three_norms
 
 
 @BOTH_NORMS
-def test_its_graph_computes_with_its_weights(norm_first):
+def test_graph_shares_the_weights_of_the_layer(norm_first):
     layer, x, z = (
         make(norm_first=norm_first),
         normal(2, 5, 8),
@@ -68,7 +68,7 @@ def test_its_graph_computes_with_its_weights(norm_first):
 
 
 @BOTH_NORMS
-def test_is_its_parts_in_the_order_of_the_paper(norm_first):
+def test_sublayers_are_applied_in_the_order_of_the_paper(norm_first):
     layer, x, z = (
         make(norm_first=norm_first),
         normal(2, 5, 8),
@@ -90,39 +90,39 @@ def test_is_its_parts_in_the_order_of_the_paper(norm_first):
 
 
 @BOTH_NORMS
-def test_padding_of_the_source_changes_nothing(norm_first):
+def test_source_padding_changes_nothing(norm_first):
     layer, x, z = (
         make(norm_first=norm_first),
         normal(2, 5, 8),
         normal(2, 4, 8),
     )
-    more = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
-    y, longer = layer(x, z), layer(x, more, cross_attention_mask=padding(4, 4, 7)[:2])
+    padded = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
+    y, longer = layer(x, z), layer(x, padded, cross_attention_mask=padding(4, 4, 7)[:2])
     np.testing.assert_allclose(numpy(longer), numpy(y), atol=1e-5)
-    assert np.abs(numpy(layer(x, more)) - numpy(y)).max() > 0.01  # so the mask was needed
+    assert np.abs(numpy(layer(x, padded)) - numpy(y)).max() > 0.01  # the mask has an effect
 
 
 @BOTH_NORMS
-def test_padding_of_the_target_changes_nothing(norm_first):
+def test_target_padding_changes_nothing(norm_first):
     layer, x, z = (
         make(norm_first=norm_first),
         normal(2, 5, 8),
         normal(2, 4, 8),
     )
-    more = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
-    y, longer = layer(x, z), layer(more, z, self_attention_mask=padding(5, 5, 8)[:2])
+    padded = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
+    y, longer = layer(x, z), layer(padded, z, self_attention_mask=padding(5, 5, 8)[:2])
     np.testing.assert_allclose(numpy(longer)[:, :5], numpy(y), atol=1e-5)
 
 
 @BOTH_NORMS
-def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
+def test_causal_mask_prevents_future_leaks(norm_first):
     layer, mask = make(norm_first=norm_first), causal(2, 5)
     z = normal(2, 7, 8, seed=1)
     check_no_future_leak(lambda x: layer(x, z, self_attention_mask=mask), normal(2, 5, 8))
 
 
 @BOTH_NORMS
-def test_every_position_sees_all_of_the_source(norm_first):
+def test_every_position_attends_to_the_whole_source(norm_first):
     layer, x, z = (
         make(norm_first=norm_first),
         normal(2, 5, 8),
@@ -135,7 +135,7 @@ def test_every_position_sees_all_of_the_source(norm_first):
 
 
 @BOTH_NORMS
-def test_drops_out_in_training_only(norm_first):
+def test_dropout_is_active_only_in_training(norm_first):
     layer = make(rate=0.5, norm_first=norm_first)
     check_dropout(layer, normal(2, 5, 8), normal(2, 7, 8))
 

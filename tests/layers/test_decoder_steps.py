@@ -1,4 +1,4 @@
-"""Decoding step by step: what `start` and `step` of the decoder and its layer have in common."""
+"""Step-by-step decoding with `start` and `step`, for the decoder and its layer."""
 
 import keras
 import numpy as np
@@ -8,7 +8,7 @@ from layer_contract import (
     HALF_POLICIES,
     causal,
     dtype_of,
-    gathered,
+    group_settings,
     normal,
     numpy,
     padding,
@@ -18,14 +18,14 @@ from layer_contract import (
 from keras_transformer.layers import Decoder, DecoderLayer
 from keras_transformer.testing import check_cache
 
-SIZES = {**BLOCK_SIZES, "rate": 0.5}  # no step drops anything
+SIZES = {**BLOCK_SIZES, "rate": 0.5}  # `step` must not apply dropout
 MAKERS = {
-    "layer": lambda **kwargs: DecoderLayer(**gathered({**SIZES, **kwargs})),
-    "decoder": lambda **kwargs: Decoder(**gathered({**SIZES, **kwargs, "n": 2})),
+    "layer": lambda **kwargs: DecoderLayer(**group_settings({**SIZES, **kwargs})),
+    "decoder": lambda **kwargs: Decoder(**group_settings({**SIZES, **kwargs, "n": 2})),
 }
 EITHER = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 X, Z = normal(2, 5, 8), normal(2, 7, 8, seed=1)
-# The second target has padding at its end and inside, the second source at its end.
+# The second target has padding at the end and in the middle, the second source at the end.
 TARGET = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 1, 0]], "bool")
 SOURCE = padding(7, 3)
 
@@ -37,18 +37,18 @@ def with_random_weights(make, **kwargs):
     return layer
 
 
-def check_steps(layer, room=5, source=SOURCE):
-    """`step` computes at each position what `call` computes for all."""
-    cache, memory = layer.start(Z, room)
+def check_steps(layer, cache_length=5, source=SOURCE):
+    """Asserts that `step` at each position gives the same output as `call`."""
+    cache, memory = layer.start(Z, cache_length)
 
     def step(x, cache, t):
-        seen = np.pad(TARGET[:, : t + 1], ((0, 0), (0, room - t - 1)))
-        return layer.step(x, t, cache, memory, seen[:, None], source)
+        visible = np.pad(TARGET[:, : t + 1], ((0, 0), (0, cache_length - t - 1)))
+        return layer.step(x, t, cache, memory, visible[:, None], source)
 
-    check_cache(lambda _: together(layer, source), step, cache, X)
+    check_cache(lambda _: full_output(layer, source), step, cache, X)
 
 
-def together(layer, source=SOURCE):
+def full_output(layer, source=SOURCE):
     mask = causal(2, 5) & TARGET[:, None]
     return numpy(layer(X, Z, self_attention_mask=mask, cross_attention_mask=source))
 
@@ -59,36 +59,36 @@ def together(layer, source=SOURCE):
     (pytest.param(False, marks=pytest.mark.every_backend), True),
     ids=("post_norm", "pre_norm"),
 )
-def test_step_after_step_computes_what_call_does(make, norm_first):
+def test_steps_match_call(make, norm_first):
     layer = with_random_weights(make, norm_first=norm_first)
     check_steps(layer)
 
 
 @EITHER
-def test_more_room_than_needed_changes_nothing(make):
-    check_steps(with_random_weights(make), room=8)
+def test_a_longer_cache_changes_nothing(make):
+    check_steps(with_random_weights(make), cache_length=8)
 
 
 @EITHER
-def test_the_mask_of_the_source_may_be_left_out(make):
+def test_source_mask_is_optional(make):
     layer = with_random_weights(make)
     check_steps(layer, source=None)
     # The mask has an effect on this input.
-    assert np.abs(together(layer, source=None) - together(layer)).max() > 0.01
+    assert np.abs(full_output(layer, source=None) - full_output(layer)).max() > 0.01
 
 
 @EITHER
-def test_what_lies_in_the_room_ahead_is_not_seen(make):
+def test_later_cache_entries_are_ignored(make):
     layer = with_random_weights(make)
     empty, memory = layer.start(Z, 5)
     full = keras.tree.map_structure(lambda x: 9 * normal(*x.shape), empty)
-    seen = np.arange(5)[None, None] < 1
-    y, other = (numpy(layer.step(X[:, :1], 0, c, memory, seen)[0]) for c in (empty, full))
+    visible = np.arange(5)[None, None] < 1
+    y, other = (numpy(layer.step(X[:, :1], 0, c, memory, visible)[0]) for c in (empty, full))
     np.testing.assert_array_equal(other, y)
 
 
 @EITHER
-def test_the_cache_keeps_its_shapes_and_the_one_given_is_not_changed(make):
+def test_cache_keeps_its_shapes_and_is_not_changed_in_place(make):
     layer = with_random_weights(make)
     cache, memory = layer.start(Z, 6)
     shapes = keras.tree.map_structure(lambda x: tuple(x.shape), (cache, memory))
@@ -108,7 +108,7 @@ def test_the_cache_keeps_its_shapes_and_the_one_given_is_not_changed(make):
 
 @EITHER
 @pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_half_precision_is_kept_in_half(make, policy):
+def test_half_precision_cache_is_stored_in_half_precision(make, policy):
     layer = make(dtype=policy)
-    kept = keras.tree.flatten(layer.start(Z, 5))
-    assert {dtype_of(x) for x in kept} == {HALF_POLICIES[policy]}
+    cached = keras.tree.flatten(layer.start(Z, 5))
+    assert {dtype_of(x) for x in cached} == {HALF_POLICIES[policy]}

@@ -1,4 +1,4 @@
-"""The dense layer of earlier versions."""
+"""The deprecated dense layer."""
 
 import keras
 import numpy as np
@@ -8,7 +8,7 @@ from layer_contract import normal, numpy
 from keras_transformer.layers import Dense
 
 
-def test_is_that_of_keras_and_says_so(tmp_path):
+def test_equals_the_keras_layer_and_warns(tmp_path):
     with pytest.warns(FutureWarning, match=r"use keras\.layers\.Dense\.$"):
         model = keras.Sequential([keras.Input((5, 8)), Dense(3, "relu")])
     x, weights = normal(2, 5, 8), [normal(8, 3), normal(3, seed=1)]

@@ -20,14 +20,14 @@ class TestContract(LayerContract):
 
 
 def weights_of(queries, keys, attention_mask=None):
-    """The recorded weights, (..., T, S)."""
+    """Returns the recorded attention weights, (..., T, S)."""
     attention = DotProductAttention()
     with record_attention() as weights:
         attention(queries, keys, keys, attention_mask=attention_mask)
     return numpy(weights[attention])
 
 
-def test_the_published_numbers_of_general_attention():
+def test_matches_the_published_example():
     words = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
     random = np.random.RandomState(42)
     projections = [random.randint(3, size=(3, 3)) for _ in range(3)]
@@ -41,19 +41,19 @@ def test_the_published_numbers_of_general_attention():
     np.testing.assert_allclose(numpy(y)[0], published, atol=1e-6)
 
 
-def test_the_published_shape():
+def test_output_has_the_published_shape():
     y = DotProductAttention()(*[normal(64, 5, 64, seed=seed) for seed in range(3)])
     assert y.shape == (64, 5, 64)
 
 
-def test_scores_are_divided_by_the_root_of_d_k():
-    """Scores 4·ln 3 / √4 and 0 make the weights 9/10 and 1/10."""
+def test_scores_are_divided_by_the_square_root_of_d_k():
+    """Scores 4·ln 3 / √4 and 0 give weights 9/10 and 1/10."""
     queries = np.full((1, 1, 4), np.log(3), "float32")
     keys = np.stack([np.ones((1, 4)), np.zeros((1, 4))], axis=1).astype("float32")
     np.testing.assert_allclose(weights_of(queries, keys), [[[0.9, 0.1]]], atol=1e-6)
 
 
-def test_rows_of_weights_sum_to_one():
+def test_attention_weights_sum_to_one():
     for mask in (None, padding(7, 3)):
         weights = weights_of(normal(2, 5, 3), normal(2, 7, 3), mask)
         assert weights.shape == (2, 5, 7)
@@ -61,14 +61,14 @@ def test_rows_of_weights_sum_to_one():
         np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-6)
 
 
-def test_weights_times_values_are_the_output():
+def test_output_is_the_weighted_sum_of_the_values():
     q, k, v = normal(2, 5, 3), normal(2, 7, 3, seed=1), normal(2, 7, 4, seed=2)
     mask = padding(7, 3)
     y = DotProductAttention()(q, k, v, attention_mask=mask)
     np.testing.assert_allclose(numpy(y), weights_of(q, k, mask) @ v, atol=1e-6)
 
 
-def test_a_query_attends_to_open_keys_only():
+def test_masked_keys_get_no_attention():
     values = normal(2, 7, 4)
     only_third = np.arange(7) == 2
     y = DotProductAttention()(normal(2, 5, 3), normal(2, 7, 3), values, attention_mask=only_third)
@@ -78,24 +78,24 @@ def test_a_query_attends_to_open_keys_only():
 
 
 @pytest.mark.every_backend
-def test_a_query_that_may_attend_to_nothing_receives_zeros():
+def test_fully_masked_queries_get_zeros():
     q, k, v = normal(2, 5, 3), normal(2, 7, 3, seed=1), normal(2, 7, 4, seed=2)
     mask = np.ones((2, 5, 7), bool)
     mask[0, 1], mask[1] = False, False
     y = numpy(DotProductAttention()(q, k, v, attention_mask=mask))
     assert (y[0, 1] == 0).all()
     assert (y[1] == 0).all()
-    open_y = numpy(DotProductAttention()(q, k, v))
-    np.testing.assert_allclose(y[0, [0, 2, 3, 4]], open_y[0, [0, 2, 3, 4]], atol=1e-6)
+    unmasked = numpy(DotProductAttention()(q, k, v))
+    np.testing.assert_allclose(y[0, [0, 2, 3, 4]], unmasked[0, [0, 2, 3, 4]], atol=1e-6)
 
 
-def test_an_open_mask_is_no_mask():
+def test_all_true_mask_equals_no_mask():
     x = normal(2, 5, 3)
     y, masked = weights_of(x, x), weights_of(x, x, np.ones((5, 5), bool))
     np.testing.assert_allclose(masked, y, atol=1e-6)
 
 
-def test_with_a_causal_mask_the_future_cannot_change_the_past():
+def test_causal_mask_prevents_future_leaks():
     attention, mask = DotProductAttention(), causal(2, 5)
     q, k, v = normal(2, 5, 3), normal(2, 5, 3, seed=1), normal(2, 5, 4, seed=2)
     y = numpy(attention(q, k, v, attention_mask=mask))
@@ -106,8 +106,8 @@ def test_with_a_causal_mask_the_future_cannot_change_the_past():
     assert (np.abs(other - y)[:, 3:] > 1e-4).all()
 
 
-def test_leading_axes_are_sentences_of_their_own():
-    """(B, N, T, d) is B·N times (T, d)."""
+def test_leading_axes_are_independent():
+    """(B, N, T, d) is computed as B·N separate sequences (T, d)."""
     attention = DotProductAttention()
     q, k, v = normal(2, 3, 5, 4), normal(2, 3, 7, 4, seed=1), normal(2, 3, 7, 6, seed=2)
     mask = padding(7, 2)[:, None]  # (2, 1, 1, 7)
@@ -119,8 +119,8 @@ def test_leading_axes_are_sentences_of_their_own():
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("policy", ("mixed_bfloat16", "mixed_float16"))
-def test_the_softmax_of_half_precision_runs_in_float32(policy):
-    """Weights of 1/300 each sum to 1 in float32, and to something else in bfloat16."""
+def test_softmax_runs_in_float32_in_half_precision(policy):
+    """300 weights of 1/300 sum to 1 in float32, but not in bfloat16."""
     attention = DotProductAttention(dtype=policy)
     zeros = np.zeros((1, 300, 4))
     with record_attention() as weights:
@@ -129,17 +129,17 @@ def test_the_softmax_of_half_precision_runs_in_float32(policy):
 
 
 @pytest.mark.every_backend
-@pytest.mark.parametrize("open_to", (1, 0))
-def test_closed_keys_of_float16_may_be_as_large_as_they_are(open_to):
-    """Their score, 300·300·8, is infinite in float16."""
+@pytest.mark.parametrize("num_unmasked", (1, 0))
+def test_scores_of_masked_keys_may_overflow_in_float16(num_unmasked):
+    """The score 300·300·8 is infinite in float16."""
     queries, keys = np.full((1, 1, 64), 300.0), np.full((1, 2, 64), 300.0)
     keys[0, 0] = 0.001
     attention = DotProductAttention(dtype="float16")
-    y = attention(queries, keys, keys, attention_mask=padding(2, open_to)[1:])
-    np.testing.assert_allclose(numpy(y), np.full((1, 1, 64), open_to * 0.001), rtol=1e-3)
+    y = attention(queries, keys, keys, attention_mask=padding(2, num_unmasked)[1:])
+    np.testing.assert_allclose(numpy(y), np.full((1, 1, 64), num_unmasked * 0.001), rtol=1e-3)
 
 
-def test_the_recorder_leaves_the_output_and_other_calls_alone():
+def test_recording_changes_no_output_and_ends_with_the_block():
     attention, x = DotProductAttention(), normal(2, 5, 3)
     y = numpy(attention(x, x, x))
     with record_attention() as weights:
@@ -151,7 +151,7 @@ def test_the_recorder_leaves_the_output_and_other_calls_alone():
     assert list(weights) == [attention]
 
 
-def test_recorders_nest_and_end_also_when_the_block_fails():
+def test_recorders_can_be_nested_and_end_on_exceptions():
     first, second, x = DotProductAttention(), DotProductAttention(), normal(2, 5, 3)
     with record_attention() as outer:
         with pytest.raises(RuntimeError), record_attention() as inner:

@@ -24,7 +24,8 @@ class TestContract(LayerContract):
         return Dropout(0.5, **kwargs)
 
 
-def dropped(rate, *shape, dtype="float32"):
+def drop_ones(rate, *shape, dtype="float32"):
+    """Applies dropout to an array of ones."""
     return numpy(Dropout(rate, seed=0, dtype=dtype)(np.ones(shape, "float32"), training=True))
 
 
@@ -32,55 +33,55 @@ def test_bad_rates_are_refused():
     check_rates_are_refused(Dropout)
 
 
-def test_drops_out_in_training_only():
+def test_dropout_is_active_only_in_training():
     check_dropout(Dropout(0.5), normal(2, 5, 8))
 
 
 @pytest.mark.parametrize("width", (400, 401, 1))
 @pytest.mark.parametrize("rate", (0.1, 0.3, 0.75, 0.999))
-def test_drops_its_share_and_keeps_the_mean(rate, width):
-    y = dropped(rate, 400_000 // width, width)
-    share = np.mean(y == 0)
-    assert abs(share - rate) < 5 * np.sqrt(rate * (1 - rate) / y.size)
+def test_drops_the_given_fraction_and_preserves_the_mean(rate, width):
+    y = drop_ones(rate, 400_000 // width, width)
+    fraction = np.mean(y == 0)
+    assert abs(fraction - rate) < 5 * np.sqrt(rate * (1 - rate) / y.size)
     np.testing.assert_allclose(y[y != 0], 1 / (1 - rate), rtol=0.01)
 
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("width", (400, 401))
 @pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_the_share_is_exact_in_half_precision(policy, width):
-    """Numbers of bfloat16 at random are less than .1 with a probability of .102."""
-    share = np.mean(dropped(0.1, 4000, width, dtype=policy) == 0)
-    assert abs(share - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 1_600_000)
+def test_rate_is_exact_in_half_precision(policy, width):
+    """A random bfloat16 number in [0, 1) is below 0.1 with a probability of 0.102."""
+    fraction = np.mean(drop_ones(0.1, 4000, width, dtype=policy) == 0)
+    assert abs(fraction - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 1_600_000)
 
 
-def test_of_nearly_all_inputs_half_precision_stays_finite():
-    assert np.isfinite(dropped(0.999999, 4000, 400, dtype="mixed_float16")).all()
+def test_rate_close_to_one_is_finite_in_half_precision():
+    assert np.isfinite(drop_ones(0.999999, 4000, 400, dtype="mixed_float16")).all()
 
 
-def test_a_number_alone_is_dropped_too():
+def test_scalars_are_dropped():
     layer = Dropout(0.5, seed=0)
     found = {float(numpy(layer(np.float32(1), training=True))) for _ in range(30)}
     assert found == {0.0, 2.0}
 
 
 @pytest.mark.parametrize("rate", (0.5, 0.1))
-def test_no_two_inputs_share_their_fate(rate):
-    zeros = dropped(rate, 200_000, 8) == 0
+def test_mask_bits_are_pairwise_uncorrelated(rate):
+    zeros = drop_ones(rate, 200_000, 8) == 0
     correlation = np.corrcoef(zeros, rowvar=False) - np.eye(8)
     assert np.abs(correlation).max() < 1 / 256 + 5 / np.sqrt(200_000)
 
 
 @pytest.mark.every_backend
-def test_no_two_inputs_foretell_a_third():
-    """Of inputs of which each is dropped or kept with the same chance, any three are, too."""
-    signs = 1 - 2 * (dropped(0.5, 200_000, 8) == 0)
+def test_mask_bits_are_uncorrelated_in_triples():
+    """At rate 0.5, the product of any three independent signs has mean 0."""
+    signs = 1 - 2 * (drop_ones(0.5, 200_000, 8) == 0)
     for three in itertools.combinations(signs.T, 3):
         assert abs(np.mean(np.prod(three, axis=0))) < 5 / np.sqrt(200_000)
 
 
 @pytest.mark.every_backend
-def test_the_gradient_flows_through_what_is_kept():
+def test_gradient_flows_through_kept_inputs_only():
     layer = Dropout(0.5, seed=0)
     x = keras.Input((8,))
     dense = keras.layers.Dense(8, use_bias=False, kernel_initializer="identity")
@@ -91,11 +92,11 @@ def test_the_gradient_flows_through_what_is_kept():
     np.testing.assert_allclose(change, [-2, 0], atol=1e-4)
 
 
-def test_one_seed_drops_the_same_again():
-    np.testing.assert_array_equal(dropped(0.3, 4, 6), dropped(0.3, 4, 6))
+def test_same_seed_gives_the_same_mask():
+    np.testing.assert_array_equal(drop_ones(0.3, 4, 6), drop_ones(0.3, 4, 6))
 
 
-def test_a_mask_over_whole_rows_is_kept():
+def test_noise_shape_drops_whole_rows():
     y = numpy(
         Dropout(0.5, noise_shape=(None, 1), seed=0)(np.ones((50, 4), "float32"), training=True)
     )

@@ -6,7 +6,7 @@ from layer_contract import (
     LayerContract,
     causal,
     check_dropout,
-    gathered,
+    group_settings,
     normal,
     numpy,
     padding,
@@ -17,11 +17,11 @@ from keras_transformer.testing import check_no_future_leak
 
 
 def make(**kwargs):
-    return EncoderLayer(**gathered({**BLOCK_SIZES, **kwargs}))
+    return EncoderLayer(**group_settings({**BLOCK_SIZES, **kwargs}))
 
 
 class Contract(LayerContract):
-    still = ("key_projection/bias",)  # adds the same to all scores of a row
+    zero_gradients = ("key_projection/bias",)  # a constant in each row of scores
 
     def inputs(self):
         return {"x": normal(2, 5, 8), "attention_mask": padding(5, 3)}
@@ -33,13 +33,13 @@ class TestPostNorm(Contract):
         return EncoderLayer(**BLOCK_SIZES, **kwargs)
 
 
-@pytest.mark.exhaustive  # see the contract of the stack of such layers
+@pytest.mark.exhaustive  # covered by the contract of the stack
 class TestPreNorm(Contract):
     def make(self, **kwargs):
         return make(activation="gelu", norm_first=True, **kwargs)
 
 
-def test_the_summary_of_its_graph_prints_the_published_number_of_parameters():
+def test_summary_shows_the_published_parameter_count():
     layer = EncoderLayer(h=8, d_k=8, d_v=8, d_model=512, d_ff=2048, rate=0.1)
     lines = []
     layer.build_graph(5).summary(print_fn=lambda line, **_: lines.append(line))
@@ -48,7 +48,7 @@ def test_the_summary_of_its_graph_prints_the_published_number_of_parameters():
 
 
 @BOTH_NORMS
-def test_its_graph_computes_with_its_weights(norm_first):
+def test_graph_shares_the_weights_of_the_layer(norm_first):
     layer = make(norm_first=norm_first)
     graph, x = layer.build_graph(5), normal(2, 5, 8)
     np.testing.assert_allclose(numpy(graph(x)), numpy(layer(x)), atol=1e-6)
@@ -58,7 +58,7 @@ def test_its_graph_computes_with_its_weights(norm_first):
 
 
 @BOTH_NORMS
-def test_is_its_parts_in_the_order_of_the_paper(norm_first):
+def test_sublayers_are_applied_in_the_order_of_the_paper(norm_first):
     layer, x = make(norm_first=norm_first), normal(2, 5, 8)
     expected = numpy(layer(x))
     norm_1, norm_2 = layer.add_norm_1.normalization, layer.add_norm_2.normalization
@@ -75,20 +75,20 @@ def test_is_its_parts_in_the_order_of_the_paper(norm_first):
 @BOTH_NORMS
 def test_padding_changes_nothing(norm_first):
     layer, x = make(norm_first=norm_first), normal(2, 5, 8)
-    more = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
-    y, longer = layer(x), layer(more, attention_mask=padding(5, 5, 8)[:2])
+    padded = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
+    y, longer = layer(x), layer(padded, attention_mask=padding(5, 5, 8)[:2])
     np.testing.assert_allclose(numpy(longer)[:, :5], numpy(y), atol=1e-5)
-    assert np.abs(numpy(layer(more))[:, :5] - numpy(y)).max() > 0.01  # so the mask was needed
+    assert np.abs(numpy(layer(padded))[:, :5] - numpy(y)).max() > 0.01  # the mask has an effect
 
 
 @BOTH_NORMS
-def test_with_a_causal_mask_the_future_cannot_change_the_past(norm_first):
+def test_causal_mask_prevents_future_leaks(norm_first):
     layer, mask = make(norm_first=norm_first), causal(2, 5)
     check_no_future_leak(lambda x: layer(x, attention_mask=mask), normal(2, 5, 8))
 
 
 @BOTH_NORMS
-def test_drops_out_in_training_only(norm_first):
+def test_dropout_is_active_only_in_training(norm_first):
     check_dropout(make(rate=0.5, norm_first=norm_first), normal(2, 5, 8))
 
 

@@ -1,4 +1,4 @@
-"""Going on step by step: what a causal encoder, its layer and its attention have in common."""
+"""Step-by-step decoding with `start` and `step`, for the encoder, its layer and its attention."""
 
 import keras
 import numpy as np
@@ -9,7 +9,7 @@ from layer_contract import (
     HALF_POLICIES,
     causal,
     dtype_of,
-    gathered,
+    group_settings,
     normal,
     random_weights,
 )
@@ -17,16 +17,16 @@ from layer_contract import (
 from keras_transformer.layers import Encoder, EncoderLayer, MultiHeadAttention
 from keras_transformer.testing import check_cache
 
-SIZES = {**BLOCK_SIZES, "rate": 0.5}  # no step drops anything
+SIZES = {**BLOCK_SIZES, "rate": 0.5}  # `step` must not apply dropout
 MAKERS = {
-    "layer": lambda **kwargs: EncoderLayer(**gathered({**SIZES, **kwargs})),
-    "encoder": lambda **kwargs: Encoder(**gathered({**SIZES, **kwargs, "n": 2})),
+    "layer": lambda **kwargs: EncoderLayer(**group_settings({**SIZES, **kwargs})),
+    "encoder": lambda **kwargs: Encoder(**group_settings({**SIZES, **kwargs, "n": 2})),
 }
 EITHER = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 X = normal(2, 5, 8)
-# The second text has padding at its end and inside.
-WORDS = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 1, 0]], "bool")
-MASK = causal(2, 5) & WORDS[:, None]
+# The second sequence has padding at the end and in the middle.
+TOKENS = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 1, 0]], "bool")
+MASK = causal(2, 5) & TOKENS[:, None]
 
 
 def with_random_weights(layer, *shapes):
@@ -35,33 +35,33 @@ def with_random_weights(layer, *shapes):
     return layer
 
 
-def check_steps(layer, full, room):
-    """`step` computes at each position what `full` computes for all."""
+def check_steps(layer, full, cache_length):
+    """Asserts that `step` at each position gives the same output as `full`."""
 
     def step(x, cache, t):
-        seen = np.pad(WORDS[:, : t + 1], ((0, 0), (0, room - t - 1)))
-        return layer.step(x, t, cache, seen[:, None])
+        visible = np.pad(TOKENS[:, : t + 1], ((0, 0), (0, cache_length - t - 1)))
+        return layer.step(x, t, cache, visible[:, None])
 
-    check_cache(full, step, layer.start(2, room), X)
+    check_cache(full, step, layer.start(2, cache_length), X)
 
 
 @EITHER
 @BOTH_NORMS
-@pytest.mark.parametrize("room", (pytest.param(5, marks=pytest.mark.exhaustive), 8))
-def test_step_after_step_computes_what_call_does_with_a_causal_mask(make, norm_first, room):
+@pytest.mark.parametrize("cache_length", (pytest.param(5, marks=pytest.mark.exhaustive), 8))
+def test_steps_match_call_with_a_causal_mask(make, norm_first, cache_length):
     layer = with_random_weights(make(norm_first=norm_first), X.shape)
-    check_steps(layer, lambda x: layer(x, attention_mask=MASK), room)
+    check_steps(layer, lambda x: layer(x, attention_mask=MASK), cache_length)
 
 
 @pytest.mark.every_backend
-@pytest.mark.parametrize("room", (5, 8))
-def test_the_attention_alone_does_so_too(room):
+@pytest.mark.parametrize("cache_length", (5, 8))
+def test_steps_of_multi_head_attention_match_call(cache_length):
     attention = with_random_weights(MultiHeadAttention(2, 3, 5, 8), X.shape, X.shape, X.shape)
-    check_steps(attention, lambda x: attention(x, x, x, attention_mask=MASK), room)
+    check_steps(attention, lambda x: attention(x, x, x, attention_mask=MASK), cache_length)
 
 
 @EITHER
 @pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_half_precision_is_kept_in_half(make, policy):
-    kept = keras.tree.flatten(make(dtype=policy).start(2, 5))
-    assert {dtype_of(x) for x in kept} == {HALF_POLICIES[policy]}
+def test_half_precision_cache_is_stored_in_half_precision(make, policy):
+    cached = keras.tree.flatten(make(dtype=policy).start(2, 5))
+    assert {dtype_of(x) for x in cached} == {HALF_POLICIES[policy]}

@@ -19,8 +19,8 @@ def test_bad_sizes_are_refused():
     check_sizes_are_refused(lambda d_model=1: FeedForward(1, d_model), "d_model")
 
 
-def test_is_the_equation_of_the_paper():
-    """max(0, xW₁ + b₁)W₂ + b₂, worked out by hand."""
+def test_equals_the_equation_of_the_paper():
+    """Computes max(0, xW₁ + b₁)W₂ + b₂ by hand."""
     layer = FeedForward(d_ff=3, d_model=1)
     layer.build((None, 2))
     layer.inner.set_weights([np.array([[1, 0, 1], [0, 1, -1]]), np.array([0, 10, 0])])
@@ -29,19 +29,19 @@ def test_is_the_equation_of_the_paper():
     np.testing.assert_allclose(numpy(y), [[121.5], [1900.5]])
 
 
-def test_treats_every_position_alike_and_alone():
+def test_positions_are_independent():
     layer, x = FeedForward(d_ff=16, d_model=8), normal(2, 5, 8)
     alone = [numpy(layer(x[:, t : t + 1])) for t in range(5)]
     np.testing.assert_allclose(np.concatenate(alone, axis=1), numpy(layer(x)), atol=1e-6)
 
 
-def test_any_number_of_leading_axes():
+def test_accepts_any_number_of_leading_axes():
     layer, x = FeedForward(d_ff=16, d_model=4), normal(2, 3, 5, 8)
     expected = numpy(layer(x.reshape(30, 8))).reshape(2, 3, 5, 4)
     np.testing.assert_allclose(numpy(layer(x)), expected, atol=1e-6)
 
 
-def test_its_activation_is_that_of_the_inner_layer():
+def test_activation_applies_to_the_inner_layer():
     layer = FeedForward(d_ff=1, d_model=1, activation="tanh")
     layer.build((None, 1))
     layer.set_weights([np.ones(w.shape) for w in layer.weights])

@@ -20,8 +20,8 @@ def test_bad_epsilons_are_refused():
         check_refused(LayerNormalization, epsilon=epsilon)
 
 
-def test_is_the_equation_of_the_paper():
-    """(3, 7) and (2, -4) have the means 5 and -1 and the deviations 2 and 3."""
+def test_equals_the_equation_of_the_paper():
+    """(3, 7) and (2, -4) have means 5 and -1 and standard deviations 2 and 3."""
     layer = LayerNormalization(epsilon=1e-9)
     layer.build((None, 2))
     layer.set_weights([np.array([10, 100]), np.array([1, 2])])
@@ -30,19 +30,19 @@ def test_is_the_equation_of_the_paper():
 
 
 def test_epsilon_is_added_to_the_variance():
-    """(3, -3) has the variance 9: with 16 more, its deviation seems to be 5."""
+    """(3, -3) has variance 9, so with ε = 16 it is divided by √(9 + 16) = 5."""
     y = LayerNormalization(epsilon=16)(np.array([3.0, -3.0], "float32"))
     np.testing.assert_allclose(numpy(y), [0.6, -0.6], atol=1e-6)
 
 
-def test_a_mask_goes_on():
+def test_keras_mask_is_propagated():
     parts = keras.layers.Embedding(9, 4, mask_zero=True), LayerNormalization(), keras.layers.LSTM(3)
     model = keras.Sequential(parts)
     padded, alone = (numpy(model(np.array([ids]))) for ids in ([3, 4, 0], [3, 4]))
     np.testing.assert_allclose(padded, alone, atol=1e-6)
 
 
-def test_equal_numbers_become_zero():
+def test_constant_input_gives_zeros():
     y = LayerNormalization()(np.full((1, 4), 7.0, "float32"))
     np.testing.assert_array_equal(numpy(y), np.zeros((1, 4)))
 
@@ -50,7 +50,7 @@ def test_equal_numbers_become_zero():
 @pytest.mark.every_backend
 @pytest.mark.parametrize("policy", ("mixed_bfloat16", "mixed_float16"))
 def test_computes_in_float32(policy):
-    """1000 and 1001 are one number in bfloat16, and the square of 1000 is none in float16."""
+    """1000 and 1001 are equal in bfloat16, and the square of 1000 overflows in float16."""
     y = LayerNormalization(dtype=policy)(np.array([[1000.0, 1001.0]], "float32"))
     np.testing.assert_allclose(numpy(y), [[-1, 1]], atol=1e-2)
 
@@ -64,8 +64,8 @@ def test_computes_in_float32(policy):
     ),
     ids=str,
 )
-def test_gives_and_learns_what_that_of_keras_does(shape):
-    """One step of gradient descent moves what lies before it and its own weights alike."""
+def test_outputs_and_gradients_match_keras(shape):
+    """One step of SGD updates the layer and the dense layer before it as with Keras."""
     x, factors = normal(*shape), normal(*shape, seed=1)
     found = []
     for norm in (LayerNormalization(1e-3), keras.layers.LayerNormalization(epsilon=1e-3)):
@@ -75,7 +75,7 @@ def test_gives_and_learns_what_that_of_keras_does(shape):
         inputs = keras.Input(shape)
         model = keras.Model(inputs, norm(before(inputs)))
         y = model.predict(x[None], verbose=0)
-        # Compiled: else TensorFlow's `fit` may update γ before the gradients before it read it.
+        # Compiled because otherwise TensorFlow may update γ before the backward pass reads it.
         sgd = keras.optimizers.SGD(0.1)
         model.compile(sgd, lambda factors, y: keras.ops.sum(factors * y), jit_compile=True)
         model.train_on_batch(x[None], factors[None])

@@ -19,7 +19,7 @@ SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8}
 
 @pytest.mark.every_backend
 class TestContract(LayerContract):
-    still = ("key_projection/bias",)  # adds the same to all scores of a row
+    zero_gradients = ("key_projection/bias",)  # a constant in each row of scores
 
     def inputs(self):
         return {
@@ -41,7 +41,7 @@ def test_bad_sizes_are_refused():
 
 
 @pytest.mark.parametrize(("size", "parameters"), ((64, 1_050_624), (8, 131_776)))
-def test_the_published_numbers_of_parameters_and_shape(size, parameters):
+def test_published_parameter_counts_and_shape(size, parameters):
     layer = MultiHeadAttention(h=8, d_k=size, d_v=size, d_model=512)
     x = normal(64, 5, 512)
     assert layer(x, x, x).shape == (64, 5, 512)
@@ -54,14 +54,14 @@ def test_split_and_merge_are_inverses():
     np.testing.assert_array_equal(numpy(split_heads(merge_heads(y), 3)), y)
 
 
-def test_a_head_is_a_run_of_columns():
+def test_heads_are_contiguous_columns():
     x = normal(2, 5, 12)
     heads = numpy(split_heads(x, 3))
     for i in range(3):
         np.testing.assert_array_equal(heads[:, i], x[:, :, 4 * i : 4 * i + 4])
 
 
-def test_heads_are_attentions_of_their_own_concatenated_and_projected():
+def test_heads_attend_separately_and_are_concatenated_and_projected():
     layer = MultiHeadAttention(**SIZES)
     q, k, v = normal(2, 5, 8), normal(2, 7, 8, seed=1), normal(2, 7, 8, seed=2)
     y = numpy(layer(q, k, v))
@@ -74,9 +74,9 @@ def test_heads_are_attentions_of_their_own_concatenated_and_projected():
 
 
 @pytest.mark.parametrize(
-    "mask", (None, padding(7, 3), causal(2, 7)[:, :5]), ids=("open", "padding", "causal")
+    "mask", (None, padding(7, 3), causal(2, 7)[:, :5]), ids=("no_mask", "padding", "causal")
 )
-def test_the_numbers_of_keras(mask):
+def test_matches_keras(mask):
     ours = MultiHeadAttention(**SIZES)
     theirs = keras.layers.MultiHeadAttention(2, key_dim=3, value_dim=5, output_shape=8)
     q, k, v = normal(2, 5, 8), normal(2, 7, 8, seed=1), normal(2, 7, 8, seed=2)
@@ -94,16 +94,15 @@ def test_the_numbers_of_keras(mask):
     np.testing.assert_allclose(numpy(recorded[ours.attention]), numpy(scores), atol=1e-5)
 
 
-def test_the_order_of_keys_does_not_matter_and_that_of_queries_is_kept():
+def test_invariant_to_key_order_and_equivariant_to_query_order():
     layer = MultiHeadAttention(**SIZES)
     q, k, v = normal(2, 5, 8), normal(2, 7, 8, seed=1), normal(2, 7, 8, seed=2)
     y = numpy(layer(q, k, v))
     order = np.random.default_rng(3).permutation(7)
     np.testing.assert_allclose(numpy(layer(q, k[:, order], v[:, order])), y, atol=1e-5)
     np.testing.assert_allclose(numpy(layer(q[:, ::-1], k, v)), y[:, ::-1], atol=1e-5)
-    assert (
-        np.abs(numpy(layer(q, k[:, order], v)) - y).max() > 0.01
-    )  # keys and values belong together
+    # Values must be permuted together with their keys.
+    assert np.abs(numpy(layer(q, k[:, order], v)) - y).max() > 0.01
 
 
 @pytest.mark.parametrize("shape", ((1, 7), (5, 7), (2, 1, 7), (1, 5, 7), (2, 5, 7)), ids=str)
@@ -122,15 +121,15 @@ def test_masks_broadcast_to_every_head(shape):
 def test_padding_changes_nothing():
     layer = MultiHeadAttention(**SIZES)
     x, z = normal(2, 5, 8), normal(2, 4, 8, seed=1)
-    more = np.concatenate([z, 9 * normal(2, 3, 8, seed=2)], axis=1)
+    padded = np.concatenate([z, 9 * normal(2, 3, 8, seed=2)], axis=1)
     y = numpy(layer(x, z, z))
-    longer = numpy(layer(x, more, more, attention_mask=padding(4, 4, 7)[:2]))
+    longer = numpy(layer(x, padded, padded, attention_mask=padding(4, 4, 7)[:2]))
     np.testing.assert_allclose(longer, y, atol=1e-5)
-    assert np.abs(numpy(layer(x, more, more)) - y).max() > 0.01  # so the mask was needed
+    assert np.abs(numpy(layer(x, padded, padded)) - y).max() > 0.01  # the mask has an effect
 
 
-@pytest.mark.parametrize("mask", (None, padding(7, 3)), ids=("open", "padding"))
-def test_a_call_attends_to_what_was_projected(mask):
+@pytest.mark.parametrize("mask", (None, padding(7, 3)), ids=("no_mask", "padding"))
+def test_call_equals_project_and_attend(mask):
     layer = MultiHeadAttention(**SIZES)
     q, k, v = normal(2, 5, 6), normal(2, 7, 4, seed=1), normal(2, 7, 9, seed=2)
     y = numpy(layer(q, k, v, attention_mask=mask))
@@ -139,7 +138,7 @@ def test_a_call_attends_to_what_was_projected(mask):
     np.testing.assert_array_equal(numpy(layer.attend(q, keys, values, mask)), y)
 
 
-def test_what_is_projected_position_by_position_is_what_is_projected_together():
+def test_positions_can_be_projected_separately():
     layer = MultiHeadAttention(**SIZES)
     k, v = normal(2, 7, 4), normal(2, 7, 9, seed=1)
     layer.build((2, 5, 6), k.shape, v.shape)

@@ -42,7 +42,7 @@ def test_bad_sizes_are_refused():
         make(image_size=(4, 0))
 
 
-def test_one_number_is_both_sides():
+def test_an_integer_size_is_height_and_width():
     assert make(image_size=6).image_size == (6, 6)
     assert make(image_size=6)(normal(1, 6, 6, 1)).shape == (1, 10, 5)
 
@@ -59,7 +59,7 @@ def test_each_patch_is_projected_by_the_same_matrix():
             np.testing.assert_allclose(y[:, 1 + 3 * i + j], expected, atol=1e-5)
 
 
-def test_the_class_token_comes_first_and_sees_no_image():
+def test_class_token_comes_first_and_is_independent_of_the_image():
     layer = with_random_weights()
     expected = numpy(layer.class_token) + numpy(layer.positions)[:1]
     first = numpy(layer(normal(2, 4, 6, 3)))[:, 0]
@@ -72,8 +72,8 @@ def test_images_of_another_size_are_refused():
             make()(normal(*shape))
 
 
-def test_positions_are_interpolated_along_both_sides():
-    """A grid of 2x2 becomes one of 4x4: quarters between neighbours, the same at the edges."""
+def test_positions_are_interpolated_along_both_axes():
+    """Bilinear interpolation of a 2x2 grid to 4x4, with constant edges."""
     layer = with_random_weights(image_size=2, patch_size=1, output_dim=1, channels=1)
     layer.positions.assign([[9.0], [0.0], [4.0], [8.0], [12.0]])
     rows = [[0, 1, 3, 4], [2, 3, 5, 6], [6, 7, 9, 10], [8, 9, 11, 12]]
@@ -82,12 +82,12 @@ def test_positions_are_interpolated_along_both_sides():
     np.testing.assert_allclose(found[1:].reshape(4, 4), rows, atol=1e-5)
 
 
-def test_positions_for_the_same_size_are_the_same():
+def test_positions_for_the_same_size_are_unchanged():
     layer = with_random_weights()
     np.testing.assert_allclose(numpy(layer.positions_for((4, 6))), numpy(layer.positions))
     assert layer.positions_for((8, 6)).shape == (1 + 4 * 3, 5)
 
 
-def test_positions_for_half_a_patch_are_refused():
+def test_positions_for_partial_patches_are_refused():
     with pytest.raises(ValueError, match=r"multiple of `patch_size`\. Received: image_size=\(4, 7"):
         with_random_weights().positions_for((4, 7))

@@ -56,11 +56,11 @@ def test_bad_sizes_are_refused(layer_class):
     check_refused(make, seq_length=0)
 
 
-def test_learned_positions_are_counted():
+def test_learned_positions_require_seq_length():
     check_refused(lambda **kwargs: PositionEmbeddingLayer(**{**SIZES, **kwargs}), seq_length=None)
 
 
-def test_sines_and_cosines_come_in_pairs():
+def test_sinusoids_require_an_even_output_dim():
     def make(**kwargs):
         return PositionEmbeddingFixedWeights(**{**SIZES, **kwargs})
 
@@ -68,7 +68,7 @@ def test_sines_and_cosines_come_in_pairs():
     assert PositionEmbeddingLayer(**{**SIZES, "output_dim": 5})(IDS).shape == (2, 5, 5)
 
 
-def test_the_published_sinusoidal_table():
+def test_sinusoidal_table_matches_the_published_example():
     published = [
         [0, 1, 0, 1],
         [0.84147098, 0.54030231, 0.09983342, 0.99500417],
@@ -78,14 +78,14 @@ def test_the_published_sinusoidal_table():
     np.testing.assert_allclose(numpy(sinusoidal_encoding(4, 4, base=100)), published, atol=1e-6)
 
 
-def test_the_sinusoidal_table_is_the_formula_also_far_away():
+def test_sinusoidal_table_equals_the_formula_at_large_positions():
     t, i = np.arange(3000)[:, None], np.arange(8)[None]
     angles = t / 10000 ** (2 * i / 16)
     expected = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(3000, 16)
     np.testing.assert_allclose(numpy(sinusoidal_encoding(3000, 16)), expected, atol=1e-3)
 
 
-def test_the_published_rows_of_frozen_words():
+def test_frozen_words_match_the_published_example():
     layer = PositionEmbeddingFixedWeights(**SIZES, freeze_words=True)
     y = numpy(layer(IDS))
     assert y.shape == (2, 5, 6)
@@ -97,7 +97,7 @@ def test_the_published_rows_of_frozen_words():
     assert not layer.trainable_weights
 
 
-def test_learned_words_are_scaled_by_the_root_of_the_size_and_positions_are_not():
+def test_words_but_not_positions_are_scaled_by_the_square_root_of_the_size():
     layer = PositionEmbeddingFixedWeights(**SIZES, base=100.0)
     layer.build(IDS.shape)
     table = normal(10, 6)
@@ -106,8 +106,8 @@ def test_learned_words_are_scaled_by_the_root_of_the_size_and_positions_are_not(
     np.testing.assert_allclose(numpy(layer(IDS)), expected, atol=1e-5)
 
 
-def test_new_words_are_as_large_as_their_positions():
-    """Scaled, the entries have unit deviation; sines and cosines have √½."""
+def test_initial_words_are_about_as_large_as_positions():
+    """Scaled embeddings have a standard deviation of 1; sines and cosines have √½."""
     layer = PositionEmbeddingFixedWeights(5, vocab_size=1000, output_dim=64)
     layer.build((None, 5))
     assert numpy(layer.words.embeddings).std() * np.sqrt(64) == pytest.approx(1, abs=0.05)
@@ -125,7 +125,7 @@ def test_learned_positions_are_added_to_learned_words():
 
 
 @pytest.mark.parametrize("freeze_words", (False, True))
-def test_fixed_positions_have_no_end(freeze_words):
+def test_fixed_positions_have_no_maximum_length(freeze_words):
     layer = PositionEmbeddingFixedWeights(**ANY_LENGTH, freeze_words=freeze_words)
     ids = np.tile(IDS, (1, 40))
     y = numpy(layer(ids))
@@ -134,12 +134,12 @@ def test_fixed_positions_have_no_end(freeze_words):
     assert len(np.unique(y[0, ::5].round(4), axis=0)) == 40  # the same word at 40 positions
 
 
-def test_a_sequence_is_not_longer_than_the_length_that_was_given():
+def test_sequences_longer_than_seq_length_are_refused():
     with pytest.raises(ValueError, match=r"Received: a length of 6, seq_length=5"):
         PositionEmbeddingFixedWeights(**SIZES)(np.zeros((2, 6), "int32"))
 
 
-def test_learned_positions_have_an_end():
+def test_learned_positions_beyond_seq_length_are_refused():
     layer = PositionEmbeddingLayer(**SIZES)
     for ids, start in ((np.zeros((2, 6), "int32"), 0), (IDS[:, :2], 4)):
         with pytest.raises(ValueError, match=r"seq_length[\s\S]*Received: a length of 6"):
@@ -147,7 +147,7 @@ def test_learned_positions_have_an_end():
 
 
 @EITHER
-def test_a_part_from_a_later_start_is_a_slice_of_the_whole(layer_class):
+def test_start_gives_a_slice_of_the_full_output(layer_class):
     layer = layer_class(**SIZES)
     layer.build(IDS.shape)
     layer.set_weights(random_weights(layer))
@@ -160,7 +160,7 @@ def test_a_part_from_a_later_start_is_a_slice_of_the_whole(layer_class):
 
 
 @pytest.mark.every_backend
-def test_far_positions_begin_where_they_are_told_in_half_precision():
+def test_large_start_is_exact_in_half_precision():
     layer = PositionEmbeddingFixedWeights(**ANY_LENGTH, dtype="mixed_bfloat16")
     layer.build(IDS.shape)
     whole = numpy(layer(np.tile(IDS, (1, 80))))
@@ -168,7 +168,7 @@ def test_far_positions_begin_where_they_are_told_in_half_precision():
     np.testing.assert_array_equal(numpy(layer(IDS, start=start)), whole[:, 300:305])
 
 
-def test_sinusoids_from_a_later_start_are_a_slice_of_the_whole():
+def test_start_gives_a_slice_of_the_sinusoidal_table():
     whole = numpy(sinusoidal_encoding(3000, 16))
     found = numpy(sinusoidal_encoding(3, 16, start=2500))
     np.testing.assert_allclose(found, whole[2500:2503], atol=1e-6)
@@ -176,16 +176,16 @@ def test_sinusoids_from_a_later_start_are_a_slice_of_the_whole():
 
 @pytest.mark.every_backend
 def test_positions_are_exact_in_half_precision():
-    """Counted in bfloat16, which has 8 bits, positions 256 and 257 would be one."""
+    """In bfloat16, which has 8 significant bits, positions 256 and 257 would be equal."""
     layer = PositionEmbeddingFixedWeights(**ANY_LENGTH, freeze_words=True, dtype="mixed_bfloat16")
     y = numpy(layer(np.zeros((1, 500), "int32")))[0]
     expected = numpy(sinusoidal_encoding(500, 6)) + np.array([0, 1, 0, 1, 0, 1])  # word 0
-    np.testing.assert_allclose(y, expected, atol=0.02)  # the rounding of numbers up to 2
+    np.testing.assert_allclose(y, expected, atol=0.02)  # bfloat16 rounding of numbers up to 2
 
 
 @EITHER
 @pytest.mark.parametrize("policy", ("float32", "mixed_float16"))
-def test_logits_are_products_with_the_words(layer_class, policy):
+def test_logits_are_dot_products_with_the_word_embeddings(layer_class, policy):
     layer = layer_class(**SIZES, dtype=policy)
     layer.build(IDS.shape)
     x = normal(2, 5, 6)
@@ -194,7 +194,7 @@ def test_logits_are_products_with_the_words(layer_class, policy):
     np.testing.assert_allclose(numpy(logits), x @ numpy(layer.words.embeddings).T, atol=1e-5)
 
 
-def test_impossible_sinusoids_are_refused():
+def test_bad_sinusoid_arguments_are_refused():
     for arguments in ((3, 5), (3, 4, 0.0), (3, 4, -1.0)):
         with pytest.raises(ValueError, match="Received: "):
             sinusoidal_encoding(*arguments)

@@ -1,4 +1,4 @@
-"""What the attentions of recurrent decoders have in common."""
+"""Properties shared by the attention layers of the recurrent decoders."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def make(name):
 
 
 @ALL
-def test_weights_are_recorded_and_leave_out_padding(name):
+def test_recorded_weights_exclude_padding(name):
     layer = make(name)
     with record_attention() as recorded:
         y = numpy(layer(QUERIES, VALUES, attention_mask=MASK))
@@ -36,44 +36,44 @@ def test_weights_are_recorded_and_leave_out_padding(name):
     assert (weights[1, :, 4:] == 0).all()
     np.testing.assert_allclose(weights @ VALUES, y, atol=1e-5)
     sums = weights.sum(axis=-1)
-    if name == "predictive":  # a Gaussian takes some away
+    if name == "predictive":  # the Gaussian reduces the weights
         assert (sums < 1).all()
     else:
         np.testing.assert_allclose(sums, 1, atol=1e-5)
 
 
 @ALL
-def test_a_step_is_a_row_of_all_at_once(name):
+def test_steps_match_call(name):
     layer = make(name)
-    together = numpy(layer(QUERIES, VALUES, attention_mask=MASK))
+    full_output = numpy(layer(QUERIES, VALUES, attention_mask=MASK))
     keys = layer.project(VALUES)
     for t in range(5):
         step = layer.attend(QUERIES[:, t : t + 1], keys, VALUES, MASK, start=t)
-        np.testing.assert_allclose(numpy(step)[:, 0], together[:, t], atol=1e-5)
+        np.testing.assert_allclose(numpy(step)[:, 0], full_output[:, t], atol=1e-5)
 
 
 @ALL
 def test_padding_changes_nothing(name):
     layer = make(name)
-    more = np.concatenate([VALUES, 9 * normal(2, 3, 4, seed=2)], axis=1)
+    padded = np.concatenate([VALUES, 9 * normal(2, 3, 4, seed=2)], axis=1)
     y = numpy(layer(QUERIES, VALUES))
-    longer = numpy(layer(QUERIES, more, attention_mask=padding(7, 7, 10)[:2]))
+    longer = numpy(layer(QUERIES, padded, attention_mask=padding(7, 7, 10)[:2]))
     np.testing.assert_allclose(longer, y, atol=1e-5)
 
 
 @ALL
-def test_a_query_that_may_attend_to_nothing_receives_zeros(name):
+def test_fully_masked_queries_get_zeros(name):
     layer, mask = make(name), np.ones((2, 5, 7), bool)
     mask[0, 1], mask[1] = False, False
     y = numpy(layer(QUERIES, VALUES, attention_mask=mask))
     assert (y[0, 1] == 0).all()
     assert (y[1] == 0).all()
-    open_y = numpy(layer(QUERIES, VALUES))
-    np.testing.assert_allclose(y[0, [0, 2, 3, 4]], open_y[0, [0, 2, 3, 4]], atol=1e-6)
+    unmasked = numpy(layer(QUERIES, VALUES))
+    np.testing.assert_allclose(y[0, [0, 2, 3, 4]], unmasked[0, [0, 2, 3, 4]], atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ("additive", "dot", "general", "concat"))
-def test_the_order_of_the_source_does_not_matter_where_all_of_it_is_seen(name):
+def test_global_attention_is_invariant_to_source_order(name):
     layer, order = make(name), np.random.default_rng(3).permutation(7)
     y = numpy(layer(QUERIES, VALUES))
     np.testing.assert_allclose(numpy(layer(QUERIES, VALUES[:, order])), y, atol=1e-5)
@@ -81,7 +81,7 @@ def test_the_order_of_the_source_does_not_matter_where_all_of_it_is_seen(name):
 
 
 @ALL
-def test_half_precision_is_close_to_single(name):
+def test_half_precision_is_close_to_float32(name):
     layer = make(name)
     half = type(layer).from_config({**layer.get_config(), "dtype": "mixed_bfloat16"})
     half.build(QUERIES.shape, VALUES.shape)

@@ -57,7 +57,7 @@ def make(name, **kwargs):
 
 
 def steps(layer, **kwargs):
-    """What `step` returns and attends to at each position."""
+    """Returns the outputs and attention weights of `step` at all positions."""
     cache, memory = layer.start(Z)
     outputs, attended = [], []
     for t in range(5):
@@ -79,25 +79,25 @@ def steps(layer, **kwargs):
         pytest.param("predictive", marks=pytest.mark.every_backend),
     ),
 )
-def test_step_after_step_computes_what_call_does(name):
+def test_steps_match_call(name):
     layer, mask = make(name), MASK
     with record_attention() as weights:
-        together = numpy(layer(X, Z, attention_mask=mask))
+        full_output = numpy(layer(X, Z, attention_mask=mask))
     assert list(weights) == [layer.attention]
     outputs, attended = steps(layer, attention_mask=mask)
-    np.testing.assert_allclose(outputs, together, atol=1e-5)
+    np.testing.assert_allclose(outputs, full_output, atol=1e-5)
     np.testing.assert_allclose(attended, numpy(weights[layer.attention]), atol=1e-5)
-    np.testing.assert_allclose(numpy(layer(X, Z, attention_mask=mask)), together, atol=1e-6)
+    np.testing.assert_allclose(numpy(layer(X, Z, attention_mask=mask)), full_output, atol=1e-6)
 
 
-def test_steps_without_a_mask_compute_what_call_does():
+def test_steps_without_a_mask_match_call():
     for name in ("bahdanau", "predictive"):
         layer = make(name)
         np.testing.assert_allclose(steps(layer)[0], numpy(layer(X, Z)), atol=1e-5)
 
 
 @ALL
-def test_the_future_cannot_change_the_past(name):
+def test_no_future_leak(name):
     layer = make(name)
     check_no_future_leak(lambda x: layer(x, Z, attention_mask=MASK), X)
 
@@ -105,13 +105,13 @@ def test_the_future_cannot_change_the_past(name):
 @ALL
 def test_padding_changes_nothing(name):
     layer = make(name)
-    more = np.concatenate([Z, 9 * normal(2, 3, 4, seed=2)], axis=1)
-    longer = numpy(layer(X, more, attention_mask=padding(7, 4, 10)[:2]))
+    padded = np.concatenate([Z, 9 * normal(2, 3, 4, seed=2)], axis=1)
+    longer = numpy(layer(X, padded, attention_mask=padding(7, 4, 10)[:2]))
     np.testing.assert_allclose(longer, numpy(layer(X, Z, attention_mask=MASK)), atol=1e-5)
 
 
-def test_bahdanau_by_hand():
-    """One step: the context of the first state, the cell, the maxout."""
+def test_bahdanau_equals_its_equations():
+    """Computes one step: context of the initial state, recurrent cell, maxout."""
     layer = make("bahdanau")
     state = numpy(layer.first_states[0](Z[:, 0]))
     context = numpy(layer.attention(state[:, None], Z))[:, 0]
@@ -122,8 +122,8 @@ def test_bahdanau_by_hand():
     np.testing.assert_allclose(numpy(layer(X, Z))[:, 0], expected, atol=1e-5)
 
 
-def test_luong_by_hand():
-    """Two steps: the cell reads the attentional state of the step before, at first zeros."""
+def test_luong_equals_its_equations():
+    """Computes two steps: the cell reads the previous attentional state, initially zeros."""
     layer = make("luong")
     (w,) = layer.combination.get_weights()
     state, attentional = layer.first_states[0](Z[:, 0]), np.zeros((2, 6))
@@ -136,7 +136,7 @@ def test_luong_by_hand():
 
 @ALL
 @pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_half_precision_is_kept_in_half(name, policy):
+def test_steps_return_half_precision(name, policy):
     layer = MAKERS[name](dtype=policy)
     layer.build(X.shape, Z.shape)
     cache, memory = layer.start(Z.astype(HALF_POLICIES["mixed_float16"]))

@@ -52,7 +52,7 @@ def test_bad_arguments_are_refused():
         check_refused(make, **arguments)
 
 
-def test_is_the_normalised_sum_of_three_vectors():
+def test_output_is_the_normalized_sum_of_three_embeddings():
     layer = with_random_weights(epsilon=0.5)
     words, positions, segments = (
         numpy(part.embeddings) for part in (layer.words, layer.positions, layer.segments)
@@ -63,21 +63,21 @@ def test_is_the_normalised_sum_of_three_vectors():
     np.testing.assert_allclose(numpy(layer(IDS, SEGMENTS)), x * gamma + beta, atol=1e-5)
 
 
-def test_without_segments_all_are_of_the_first():
+def test_segments_default_to_the_first():
     layer = with_random_weights()
     np.testing.assert_allclose(numpy(layer(IDS)), numpy(layer(IDS, 0 * SEGMENTS)))
     assert np.abs(numpy(layer(IDS)) - numpy(layer(IDS, SEGMENTS))).max() > 0.1
 
 
-def test_segments_are_refused_where_there_are_none():
+def test_segments_are_refused_without_segment_embeddings():
     with pytest.raises(ValueError, match=r"no segment embeddings.*Received: segments of shape"):
         make(num_segments=None)(IDS, SEGMENTS)
 
 
-def test_positions_have_an_end():
+def test_sequences_longer_than_seq_length_are_refused():
     with pytest.raises(ValueError, match=r"seq_length[\s\S]*Received: a length of 6"):
         make()(np.zeros((2, 6), "int32"))
 
 
-def test_drops_out_in_training_only():
+def test_dropout_is_active_only_in_training():
     check_dropout(make(rate=0.5), IDS, SEGMENTS)

@@ -32,14 +32,14 @@ def test_bad_sizes_are_refused():
     check_sizes_are_refused(SequenceAttention, "seq_length")
 
 
-def test_the_published_number_of_parameters():
+def test_published_parameter_count():
     layer = SequenceAttention(20)
     layer.build((None, 20, 2))
     assert layer.count_params() == 22
 
 
-def test_hand_sized_numbers():
-    """wᵀx + b is ½, ½ and 0: tanh of it leaves the odds e^tanh(½), the same, and 1."""
+def test_matches_a_hand_computed_example():
+    """wᵀx + b is ½, ½ and 0, so the odds are e^tanh(½), e^tanh(½) and 1."""
     x = np.array([[[1.0, 2.0], [0.0, 3.0], [4.0, 5.0]]])
     layer = make(x, kernel=[0.5, 0.0], bias=[0.0, 0.5, -2.0])
     with record_attention() as weights:
@@ -49,13 +49,13 @@ def test_hand_sized_numbers():
     np.testing.assert_allclose(y, [odds @ x[0] / odds.sum()], rtol=1e-5)
 
 
-def test_equal_scores_make_the_mean():
+def test_equal_scores_give_the_mean():
     x = normal(2, 7, 3)
     layer = make(x, kernel=np.zeros(3), bias=np.ones(7))
     np.testing.assert_allclose(numpy(layer(x)), x.mean(axis=1), atol=1e-5)
 
 
-def test_a_shorter_sequence_has_the_first_biases_and_padding_changes_nothing():
+def test_shorter_sequences_use_the_first_biases_and_ignore_padding():
     x = normal(2, 7, 3)
     layer = make(x, *random_weights_of(7, 3))
     short = numpy(layer(x[:, :4]))
@@ -72,6 +72,6 @@ def random_weights_of(steps, features):
     return random_weights(layer)
 
 
-def test_a_longer_sequence_is_refused():
+def test_sequences_longer_than_seq_length_are_refused():
     with pytest.raises(ValueError, match=r"longer than `seq_length`.*Received: a length of 6"):
         SequenceAttention(5)(normal(2, 6, 3))

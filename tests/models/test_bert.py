@@ -8,7 +8,7 @@ from layer_contract import (
     check_saved,
     check_sizes_are_refused,
     dtype_of,
-    gathered,
+    group_settings,
     numpy,
     random_weights,
 )
@@ -38,7 +38,7 @@ SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 
 
 def make(**kwargs):
-    return Bert(**gathered({**SIZES, **kwargs}))
+    return Bert(**group_settings({**SIZES, **kwargs}))
 
 
 def inputs_of(model):

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from layer_contract import HALF_POLICIES, check_dropout, gathered, numpy, random_weights
+from layer_contract import HALF_POLICIES, check_dropout, group_settings, numpy, random_weights
 from quick import some_of
 
 from keras_transformer.models import AnsweringBert, Bert, PretrainingBert
@@ -16,7 +16,7 @@ SPANS = {"start": np.array([4, 3], "int32"), "end": np.array([4, 3], "int32")}
 
 
 def body(**kwargs):
-    return Bert(11, 8, **gathered({**SIZES, **kwargs}))
+    return Bert(11, 8, **group_settings({**SIZES, **kwargs}))
 
 
 def make(model_class, **kwargs):

@@ -8,7 +8,7 @@ from layer_contract import (
     check_saved,
     check_sizes_are_refused,
     dtype_of,
-    gathered,
+    group_settings,
     numpy,
     random_weights,
 )
@@ -43,7 +43,7 @@ def make(variant, **kwargs):
 def make_unbuilt(variant, **kwargs):
     kind, arguments = variant
     arguments = {**arguments, **kwargs}
-    return kind(**(arguments if kind is LSTMLanguageModel else gathered(arguments)))
+    return kind(**(arguments if kind is LSTMLanguageModel else group_settings(arguments)))
 
 
 def with_random_weights(variant, **kwargs):

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from layer_contract import check_refused, check_sizes_are_refused, gathered, numpy
+from layer_contract import check_refused, check_sizes_are_refused, group_settings, numpy
 from translator_contract import (
     SOURCE,
     TARGET,
@@ -46,7 +46,7 @@ class _Transformer:
 
     @classmethod
     def arguments(cls, **kwargs):
-        return gathered({**cls.sizes, **kwargs})
+        return group_settings({**cls.sizes, **kwargs})
 
 
 @variants(VARIANTS, quick=("tied_with_bias", "tied_and_shared"))

@@ -8,7 +8,7 @@ from layer_contract import (
     check_saved,
     check_sizes_are_refused,
     dtype_of,
-    gathered,
+    group_settings,
     normal,
     numpy,
     random_weights,
@@ -34,7 +34,7 @@ HEADS = pytest.mark.parametrize("d_head", (None, 9), ids=("linear", "hidden"))
 
 
 def make(**kwargs):
-    return VisionTransformer(**gathered({**SIZES, **kwargs}))
+    return VisionTransformer(**group_settings({**SIZES, **kwargs}))
 
 
 def with_random_weights(**kwargs):

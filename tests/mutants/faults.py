@@ -32,6 +32,13 @@ def _fault(name, where, before, after, *tests, backend="tensorflow"):
 FAULTS = (
     # Attention
     _fault(
+        "masks of numbers accepted",
+        "check_mask",
+        'dtype != "bool"',
+        "False",
+        "layers/test_mask_errors",
+    ),
+    _fault(
         "attention mask inverted",
         "masked_softmax",
         "ops.cast(ops.logical_not(attention_mask), scores.dtype)",

@@ -5,19 +5,19 @@ from layer_contract import check_refused, dtype_of, normal, numpy
 
 from keras_transformer.objectives.losses import MaskedCrossEntropy, masked_cross_entropy
 
-TARGET = np.array([[4, 2, 0], [1, 0, 0]], "int32")  # three words
+TARGET = np.array([[4, 2, 0], [1, 0, 0]], "int32")  # three tokens
 LOGITS = normal(2, 3, 5)
 
 
 def totals(target, logits, label_smoothing=0.0):
-    loss, words = masked_cross_entropy(target, logits, label_smoothing)
-    assert dtype_of(loss) == dtype_of(words) == "float32"
-    assert loss.shape == words.shape == ()
-    return float(loss), float(words)
+    loss, tokens = masked_cross_entropy(target, logits, label_smoothing)
+    assert dtype_of(loss) == dtype_of(tokens) == "float32"
+    assert loss.shape == tokens.shape == ()
+    return float(loss), float(tokens)
 
 
 def one_hot_formula(target, logits, label_smoothing=0.0):
-    """-Σ q log p over the words, with smoothed one-hot vectors q."""
+    """Computes -Σ q log p over the tokens, with smoothed one-hot vectors q."""
     size = logits.shape[-1]
     p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
     q = (1 - label_smoothing) * np.eye(size)[target] + label_smoothing / size
@@ -25,29 +25,29 @@ def one_hot_formula(target, logits, label_smoothing=0.0):
 
 
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1, 0.9))
-def test_uniform_logits_cost_ln_v_per_word(label_smoothing):
-    loss, words = totals(TARGET, np.full((2, 3, 5), 7.0, "float32"), label_smoothing)
-    assert words == 3
+def test_uniform_logits_give_a_loss_of_ln_v_per_token(label_smoothing):
+    loss, tokens = totals(TARGET, np.full((2, 3, 5), 7.0, "float32"), label_smoothing)
+    assert tokens == 3
     assert loss == pytest.approx(3 * np.log(5), rel=1e-6)
 
 
-def test_worked_by_hand():
-    """Odds 1 : 3 for the word 1 and 3 : 1 for it cost ln 4 and ln 4/3."""
+def test_matches_a_hand_computed_example():
+    """Odds of 1 : 3 and 3 : 1 for the target token give losses ln 4 and ln 4/3."""
     logits = np.array([[[np.log(3), 0.0], [0.0, np.log(3)]]], "float32")
-    loss, words = totals(np.array([[1, 1]]), logits)
-    assert (loss, words) == (pytest.approx(np.log(4) + np.log(4 / 3), rel=1e-6), 2)
+    loss, tokens = totals(np.array([[1, 1]]), logits)
+    assert (loss, tokens) == (pytest.approx(np.log(4) + np.log(4 / 3), rel=1e-6), 2)
 
 
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1, 0.9))
-def test_is_the_formula_with_smoothed_one_hot_vectors(label_smoothing):
-    loss, words = totals(TARGET, LOGITS, label_smoothing)
+def test_equals_the_formula_with_smoothed_one_hot_vectors(label_smoothing):
+    loss, tokens = totals(TARGET, LOGITS, label_smoothing)
     assert loss == pytest.approx(one_hot_formula(TARGET, LOGITS, label_smoothing), rel=1e-5)
-    assert words == 3
+    assert tokens == 3
 
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1))
-def test_padding_is_not_counted(label_smoothing):
+def test_padding_is_ignored(label_smoothing):
     expected = totals(TARGET, LOGITS, label_smoothing)
     logits = np.where(TARGET[..., None] == 0, 50 * normal(2, 3, 5, seed=1), LOGITS)
     assert totals(TARGET, logits, label_smoothing) == expected
@@ -58,8 +58,8 @@ def test_padding_is_not_counted(label_smoothing):
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1, 0.9))
-def test_the_gradient_is_softmax_minus_labels(label_smoothing):
-    """What a step of gradient descent subtracts from the logits, and nothing from padding."""
+def test_gradient_is_softmax_minus_labels(label_smoothing):
+    """SGD with learning rate 1 subtracts the gradient from the logits; for padding it is 0."""
     logits = keras.Sequential([keras.layers.Embedding(2, 15), keras.layers.Reshape((3, 5))])
     logits.compile(
         keras.optimizers.SGD(1.0), MaskedCrossEntropy(label_smoothing), jit_compile=False
@@ -73,25 +73,25 @@ def test_the_gradient_is_softmax_minus_labels(label_smoothing):
     np.testing.assert_allclose(change, (p - q) * (TARGET != 0)[..., None] / 3, atol=1e-6)
 
 
-def test_totals_of_ragged_batches_are_those_of_one_batch():
+def test_totals_are_additive_over_batches():
     whole = totals(TARGET, LOGITS)
     first, second = totals(TARGET[:1, :2], LOGITS[:1, :2]), totals(TARGET[1:, :1], LOGITS[1:, :1])
     assert np.add(first, second) == pytest.approx(whole)
     assert first[1] != second[1]
 
 
-def test_nothing_but_padding_costs_nothing():
+def test_loss_of_all_padding_is_zero():
     assert totals(0 * TARGET, LOGITS) == (0, 0)
     assert float(MaskedCrossEntropy()(0 * TARGET, LOGITS)) == 0
 
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("dtype", ("float16", "bfloat16"))
-def test_half_precise_logits_are_summed_in_float32(dtype):
-    """20,001 words of cost ln 50: float16 has no such cost, and bfloat16 no such number."""
+def test_half_precision_logits_are_summed_in_float32(dtype):
+    """20,001 tokens of loss ln 50: the sum overflows in float16, and bfloat16 rounds 20,001."""
     logits = keras.ops.zeros((1, 20_001, 50), dtype)
-    loss, words = totals(np.ones((1, 20_001), "int32"), logits)
-    assert (loss, words) == (pytest.approx(20_001 * np.log(50), rel=1e-5), 20_001)
+    loss, tokens = totals(np.ones((1, 20_001), "int32"), logits)
+    assert (loss, tokens) == (pytest.approx(20_001 * np.log(50), rel=1e-5), 20_001)
 
 
 def test_large_logits_stay_finite():
@@ -99,22 +99,22 @@ def test_large_logits_stay_finite():
     assert loss == pytest.approx(1e4)
 
 
-def test_a_word_that_is_impossible_costs_the_others_nothing():
-    """Logits 0, 0 and -∞: ln 2."""
+def test_logits_of_minus_infinity_give_a_finite_loss():
+    """Logits 0, 0 and -∞ give the loss ln 2."""
     loss, _ = totals(np.array([[1]]), np.array([[[0, 0, -np.inf]]], "float32"))
     assert loss == pytest.approx(np.log(2))
 
 
 @pytest.mark.parametrize("label_smoothing", (0.0, 0.1))
-def test_the_class_is_the_mean_per_word(label_smoothing):
-    loss, words = totals(TARGET, LOGITS, label_smoothing)
+def test_loss_class_returns_the_mean_per_token(label_smoothing):
+    loss, tokens = totals(TARGET, LOGITS, label_smoothing)
     mean = MaskedCrossEntropy(label_smoothing)(TARGET, LOGITS)
-    assert float(mean) == pytest.approx(loss / words, rel=1e-6)
+    assert float(mean) == pytest.approx(loss / tokens, rel=1e-6)
     as_floats = MaskedCrossEntropy(label_smoothing)(TARGET.astype("float32"), LOGITS)
     assert float(as_floats) == float(mean)
 
 
-def test_made_again_from_its_config():
+def test_recreated_from_its_config():
     loss = MaskedCrossEntropy(0.1, name="another")
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(loss))
     assert type(again) is MaskedCrossEntropy
@@ -128,13 +128,13 @@ def test_bad_label_smoothing_is_refused(label_smoothing):
     check_refused(MaskedCrossEntropy, label_smoothing=label_smoothing)
 
 
-def test_sentences_cannot_be_weighted():
+def test_sample_weights_are_refused():
     target, logits = np.ones((2, 3), "int32"), np.zeros((2, 3, 4), "float32")
     with pytest.raises(ValueError, match="leave `sample_weight` out"):
         MaskedCrossEntropy()(target, logits, sample_weight=np.ones(2))
 
 
-def test_a_mask_that_layers_have_left_on_the_logits_changes_nothing():
+def test_keras_mask_of_the_logits_is_ignored():
     inputs = np.array([[5, 6, 0], [7, 0, 0]], "int32")
     x = keras.layers.Embedding(9, 4, mask_zero=True)(inputs)
     logits = keras.layers.Dense(9)(keras.layers.LSTM(4, return_sequences=True)(x))

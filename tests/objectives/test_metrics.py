@@ -11,94 +11,94 @@ from keras_transformer.objectives.metrics import (
     masked_accuracy,
 )
 
-TARGET = np.array([[4, 2, 3, 0], [1, 3, 0, 0]], "int32")  # five words
-GUESS = np.array([[4, 1, 3, 0], [1, 4, 0, 2]])  # three of them, and a zero for padding
+TARGET = np.array([[4, 2, 3, 0], [1, 3, 0, 0]], "int32")  # five tokens
+PREDICTIONS = np.array([[4, 1, 3, 0], [1, 4, 0, 2]])  # three correct; padding does not count
 
 
-def logits_of(guess, size=5):
-    """Logits whose largest entries are the guessed words."""
-    return np.eye(size, dtype="float32")[guess] * 3 + normal(*guess.shape, size) * 0.1
+def logits_of(predictions, size=5):
+    """Returns logits whose largest entries are the predicted tokens."""
+    return np.eye(size, dtype="float32")[predictions] * 3 + normal(*predictions.shape, size) * 0.1
 
 
 def totals(target, logits):
-    right, words = masked_accuracy(target, logits)
-    assert dtype_of(right) == dtype_of(words) == "float32"
-    assert right.shape == words.shape == ()
-    return float(right), float(words)
+    correct, tokens = masked_accuracy(target, logits)
+    assert dtype_of(correct) == dtype_of(tokens) == "float32"
+    assert correct.shape == tokens.shape == ()
+    return float(correct), float(tokens)
 
 
-def test_counts_the_right_words_and_all_words():
-    assert totals(TARGET, logits_of(GUESS)) == (3, 5)
+def test_counts_correct_and_all_tokens():
+    assert totals(TARGET, logits_of(PREDICTIONS)) == (3, 5)
     assert totals(TARGET, logits_of(TARGET)) == (5, 5)
     assert totals(TARGET, logits_of((TARGET + 1) % 5)) == (0, 5)
 
 
-def test_padding_is_not_counted_whatever_is_predicted_there():
-    for word in range(5):
-        guess = np.where(TARGET == 0, word, GUESS)
-        assert totals(TARGET, logits_of(guess)) == (3, 5)
+def test_padding_is_ignored_regardless_of_the_prediction():
+    for token in range(5):
+        predictions = np.where(TARGET == 0, token, PREDICTIONS)
+        assert totals(TARGET, logits_of(predictions)) == (3, 5)
     longer = np.pad(TARGET, ((0, 1), (0, 3)))
-    assert totals(longer, logits_of(np.pad(GUESS, ((0, 1), (0, 3))))) == (3, 5)
+    assert totals(longer, logits_of(np.pad(PREDICTIONS, ((0, 1), (0, 3))))) == (3, 5)
 
 
-def test_totals_of_ragged_batches_are_those_of_one_batch():
-    first = totals(TARGET[:1, :3], logits_of(GUESS[:1, :3]))
-    second = totals(TARGET[1:, :2], logits_of(GUESS[1:, :2]))
+def test_totals_are_additive_over_batches():
+    first = totals(TARGET[:1, :3], logits_of(PREDICTIONS[:1, :3]))
+    second = totals(TARGET[1:, :2], logits_of(PREDICTIONS[1:, :2]))
     assert (first, second) == ((2, 3), (1, 2))
 
 
 @pytest.mark.parametrize("dtype", ("int32", "int64", "uint8"))
-def test_any_integers_are_ids(dtype):
-    assert totals(TARGET.astype(dtype), logits_of(GUESS)) == (3, 5)
+def test_accepts_any_integer_dtype(dtype):
+    assert totals(TARGET.astype(dtype), logits_of(PREDICTIONS)) == (3, 5)
 
 
 @pytest.mark.every_backend
-def test_half_precise_counts_are_exact():
-    """Counted in half precision, 3,001 words would be 3,000."""
+def test_counts_are_exact_with_half_precision_logits():
+    """Half precision cannot represent 3,001."""
     logits = keras.ops.cast(logits_of(np.ones((1, 3001), int)), "bfloat16")
     assert totals(np.ones((1, 3001), "int32"), logits) == (3001, 3001)
 
 
 @pytest.mark.every_backend
-def test_totals_are_loss_right_words_whatever_is_minimised():
-    logits = logits_of(GUESS)
-    plain, words = masked_cross_entropy(TARGET, logits)
+def test_totals_are_unsmoothed_loss_correct_and_all_tokens():
+    logits = logits_of(PREDICTIONS)
+    plain, tokens = masked_cross_entropy(TARGET, logits)
     for label_smoothing in (0.0, 0.2):
         loss, y = loss_and_totals(TARGET, logits, label_smoothing)
         assert (dtype_of(y), y.shape) == ("float32", (3,))
-        np.testing.assert_allclose(numpy(y), [float(plain), 3, float(words)], rtol=1e-6)
+        np.testing.assert_allclose(numpy(y), [float(plain), 3, float(tokens)], rtol=1e-6)
         smoothed, _ = masked_cross_entropy(TARGET, logits, label_smoothing)
         assert float(loss) == pytest.approx(float(smoothed))
 
 
-def test_the_class_is_the_share_of_all_words_so_far():
-    """1 of 1 and 0 of 3 is 1 of 4, not the mean of 1 and 0."""
+def test_metric_class_averages_over_all_tokens():
+    """1 of 1 and 0 of 3 correct tokens are 1 of 4, not the mean of 1 and 0."""
     metric = MaskedAccuracy()
     metric.update_state(np.array([[2]]), logits_of(np.array([[2]])))
     assert float(metric.result()) == 1
     metric.update_state(np.array([[1, 1, 1, 0]]), logits_of(np.array([[2, 3, 4, 0]])))
     assert float(metric.result()) == pytest.approx(0.25)
-    metric.update_state(0 * TARGET, logits_of(GUESS))  # nothing but padding
+    metric.update_state(0 * TARGET, logits_of(PREDICTIONS))  # only padding
     assert float(metric.result()) == pytest.approx(0.25)
     metric.reset_state()
-    metric.update_state(TARGET, logits_of(GUESS))
+    metric.update_state(TARGET, logits_of(PREDICTIONS))
     assert float(metric.result()) == pytest.approx(0.6)
 
 
-def test_the_share_of_no_words_is_zero():
+def test_accuracy_of_no_tokens_is_zero():
     metric = MaskedAccuracy()
-    metric.update_state(0 * TARGET, logits_of(GUESS))
+    metric.update_state(0 * TARGET, logits_of(PREDICTIONS))
     assert float(metric.result()) == 0
 
 
-def test_the_class_reads_ids_as_floats_and_no_weights_of_sentences():
+def test_metric_class_accepts_float_ids_and_ignores_sample_weights():
     metric = MaskedAccuracy()
     weights = np.array([1.0, 0.0])
-    metric.update_state(TARGET.astype("float32"), logits_of(GUESS), sample_weight=weights)
+    metric.update_state(TARGET.astype("float32"), logits_of(PREDICTIONS), sample_weight=weights)
     assert float(metric.result()) == pytest.approx(0.6)
 
 
-def test_made_again_from_its_config():
+def test_recreated_from_its_config():
     metric = MaskedAccuracy(name="another")
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(metric))
     assert type(again) is MaskedAccuracy
@@ -107,8 +107,8 @@ def test_made_again_from_its_config():
     assert MaskedAccuracy().name == "masked_accuracy"
 
 
-def test_perplexity_is_the_number_of_words_to_choose_from():
-    """One of 4 words by chance, then one of 2, then certain: the geometric mean is 2."""
+def test_perplexity_is_the_inverse_geometric_mean_probability():
+    """The target tokens have the probabilities 1/4, 1/2 and 1: the geometric mean is 1/2."""
     never = -1e9
     batches = [
         ([[1, 2]], [[[0.0, 0.0, 0.0, 0.0], [never, 0.0, 0.0, never]]]),

@@ -1,4 +1,4 @@
-"""The optimizer of a run is Keras's Adam, computed faster."""
+"""`Adam` gives the same updates as `keras.optimizers.Adam`."""
 
 import keras
 import numpy as np
@@ -11,7 +11,7 @@ from keras_transformer import Adam, WarmupSchedule
 pytestmark = pytest.mark.every_backend
 
 OPTIONS = {
-    "as in a run": {"learning_rate": WarmupSchedule(8, 2), "beta_2": 0.98, "epsilon": 1e-9},
+    "training run": {"learning_rate": WarmupSchedule(8, 2), "beta_2": 0.98, "epsilon": 1e-9},
     "clipped": {"global_clipnorm": 0.1},
     "averaged": {"use_ema": True, "ema_momentum": 0.5},
     "accumulated": {"gradient_accumulation_steps": 2},
@@ -21,7 +21,7 @@ OPTIONS = {
 
 
 def trained(optimizer, dtype="float32"):
-    """Two variables and the optimizer's after four updates by given gradients."""
+    """Returns two weights and the variables of the optimizer after four updates."""
     weights = [keras.Variable(normal(*shape), dtype=dtype) for shape in ((3, 4), (4,))]
     optimizer.build(weights)
     for i in range(4):
@@ -31,7 +31,7 @@ def trained(optimizer, dtype="float32"):
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_the_weights_are_those_of_keras(options):
+def test_updates_match_keras(options):
     options = {"learning_rate": 0.1, **options}
     ours = trained(Adam(**options))
     expected = trained(keras.optimizers.Adam(**options))
@@ -41,7 +41,7 @@ def test_the_weights_are_those_of_keras(options):
 
 
 @pytest.mark.parametrize("jit_compile", (False, True), ids=("graph", "compiled"))
-def test_fit_learns_what_that_of_keras_does(jit_compile):
+def test_fit_matches_keras(jit_compile):
     found = []
     for optimizer in (Adam(0.1), keras.optimizers.Adam(0.1)):
         dense = keras.layers.Dense(2)
@@ -55,7 +55,7 @@ def test_fit_learns_what_that_of_keras_does(jit_compile):
     assert np.abs(found[0][0] - normal(3, 2)).max() > 0.1
 
 
-def test_a_compiled_model_is_saved_with_it(tmp_path):
+def test_optimizer_is_saved_with_a_compiled_model(tmp_path):
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     model.compile(Adam(0.1, beta_2=0.98), "mse")
     model.save(tmp_path / "model.keras")
@@ -63,7 +63,7 @@ def test_a_compiled_model_is_saved_with_it(tmp_path):
     assert type(optimizer) is Adam and optimizer.beta_2 == 0.98
 
 
-def test_weights_of_half_precision_are_updated_too():
+def test_half_precision_updates_match_keras():
     ours = trained(Adam(0.1), "bfloat16")
     for a, b in zip(ours, trained(keras.optimizers.Adam(0.1), "bfloat16"), strict=True):
         np.testing.assert_allclose(a, b, atol=0.02)

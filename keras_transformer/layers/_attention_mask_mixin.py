@@ -1,0 +1,20 @@
+"""Error messages for masks under other names than ours."""
+
+import inspect
+
+_OTHER_NAMES = ("mask", "padding_mask", "lookahead_mask", "look_ahead_mask", "key_padding_mask")
+
+
+class AttentionMaskMixin:
+    """Rejects masks that are passed under the names of other libraries, and says what to pass."""
+
+    def __call__(self, *args, **kwargs):
+        found = [name for name in _OTHER_NAMES if name in kwargs]
+        if found:
+            arguments = inspect.signature(self.call).parameters
+            ours = " or ".join(name for name in arguments if name.endswith("attention_mask"))
+            raise TypeError(
+                f"{type(self).__name__} has no argument `{found[0]}`: pass a boolean mask, True = "
+                f"may attend, as {ours}. Received: {', '.join(found)}"
+            )
+        return super().__call__(*args, **kwargs)

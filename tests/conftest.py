@@ -1,4 +1,4 @@
-"""What every test begins with: quiet logs and the same random numbers."""
+"""Setup of all tests: quiet logs, fixed random seeds and shared fixtures."""
 
 import os
 import random
@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# Many tests compile the same little programs with JAX: once is enough.
+# Many tests compile the same small programs with JAX; the cache compiles each of them once.
 _CACHE = Path(__file__).resolve().parents[1] / ".pytest_cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
-# A process that a shell starts in the background ignores Ctrl-C, and so would those of the tests.
+# A process that a shell starts in the background ignores Ctrl-C, and its children inherit that.
+# The tests of interrupts need the default handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("layer_contract", "translator_contract", "keras_transformer.testing")
@@ -26,7 +27,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Keeps the tests of a slice, which the hash of a test's name decides."""
+    """Keeps the tests of the requested slice, which are chosen by the hash of their names."""
     if config.getoption("--slice") is None:
         return
     part, parts = map(int, config.getoption("--slice").split("/"))
@@ -39,15 +40,15 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(autouse=True)
 def seed():
-    # Keras draws the seeds of its initializers and dropouts from `random`. Its own
-    # `set_random_seed` would import TensorFlow whatever the backend.
+    # Keras draws the seeds of initializers and dropout layers from `random`. Its own
+    # `set_random_seed` would import TensorFlow with every backend.
     random.seed(0)
     np.random.seed(0)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def free_compiled_programs():
-    """Frees what JAX has compiled for a module: a process has room for a limited number."""
+    """Frees JAX's compiled programs after each module, because their number is limited."""
     yield
     if os.environ.get("KERAS_BACKEND") == "jax":
         import jax
@@ -57,7 +58,7 @@ def free_compiled_programs():
 
 @pytest.fixture(scope="session")
 def other_process():
-    """One for all tests, for it takes seconds to start."""
+    """Starts one process for all tests, because starting it takes seconds."""
     from layer_contract import OtherProcess
 
     process = OtherProcess()

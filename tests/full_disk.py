@@ -1,4 +1,4 @@
-"""A disk on which nothing more fits."""
+"""Simulation of a full disk."""
 
 import contextlib
 
@@ -7,7 +7,7 @@ import pytest
 
 @contextlib.contextmanager
 def full_disk(size):
-    """No file can grow beyond a size in bytes."""
+    """Limits the size of every file to `size` bytes, so that writing more fails."""
     resource = pytest.importorskip("resource", reason="needs POSIX limits of file size")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))

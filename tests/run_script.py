@@ -1,4 +1,4 @@
-"""Runs a script as a user does."""
+"""Runs scripts in tests as a user does."""
 
 import contextlib
 import io
@@ -14,27 +14,27 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
 
 class Terminal(io.StringIO):
-    """Somebody who types, or a screen."""
+    """A text stream that reports being a terminal."""
 
     def isatty(self):
         return True
 
 
 def run_script(name, *arguments, expected=0, **options):
-    """Runs a script as in a process of its own; returns its output, or its errors if expected."""
-    output, errors = run_and_listen(name, *arguments, expected=expected, **options)
+    """Runs a script; returns its output, or its errors if a failure is expected."""
+    output, errors = capture_script(name, *arguments, expected=expected, **options)
     return output if expected == 0 else errors
 
 
-def run_and_listen(name, *arguments, expected=0, **options):
-    """Runs it likewise; returns its output and what it says beside."""
-    status, output, errors = watch_script(name, *arguments, **options)
+def capture_script(name, *arguments, expected=0, **options):
+    """Runs a script; returns its standard output and standard error."""
+    status, output, errors = script_result(name, *arguments, **options)
     assert status == expected, output + errors
     return output, errors
 
 
-def watch_script(name, *arguments, folder, text="", stdin=None, output=None):
-    """Runs it however it ends; returns its status, its output and what it says beside."""
+def script_result(name, *arguments, folder, text="", stdin=None, output=None):
+    """Runs a script with any outcome; returns its exit status, output and errors."""
     output, errors, status = output or io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ):
         patch.chdir(folder)
@@ -43,6 +43,6 @@ def watch_script(name, *arguments, folder, text="", stdin=None, output=None):
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
             try:
                 runpy.run_path(str(SCRIPTS / name), run_name="__main__")
-            except SystemExit as end:
-                status = end.code
+            except SystemExit as error:
+                status = error.code
     return status, output.getvalue(), errors.getvalue()

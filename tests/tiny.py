@@ -1,4 +1,4 @@
-"""A language of numbers, small enough to be learned in seconds, and what it takes to train it."""
+"""A toy translation task of number words, with a model and a trainer that learn it in seconds."""
 
 import functools
 import itertools
@@ -18,7 +18,7 @@ from keras_transformer.objectives.metrics import loss_and_totals
 WORDS = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf"}
 PAIRS = [
     (" ".join(words), " ".join(WORDS[word] for word in words))
-    for length in (1, 2, 3, 4)  # of each a hundred at most
+    for length in (1, 2, 3, 4)  # at most 100 of each length
     for words in list(itertools.product(WORDS, repeat=length))[:: 1 + 5**length // 100]
 ]
 SMOOTHED_LOSS = functools.partial(loss_and_totals, label_smoothing=0.1)
@@ -51,8 +51,8 @@ def make_trainer(dataset, folder, rate=0.1, **options):
     return Trainer(make_model(dataset, rate), optimizer, folder, **options)
 
 
-class At:
-    """Training batches that call a function when a certain one is taken."""
+class CallAt:
+    """Wraps training batches; calls a function when a given batch is fetched."""
 
     def __init__(self, batches, epoch, index, function):
         self.batches, self.when, self.function = batches, (epoch, index), function

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from keras import ops
 from quick import some_of
-from tiny import At, make_dataset, make_model
+from tiny import CallAt, make_dataset, make_model
 
 from keras_transformer import Adam, RunFolder, Trainer
 from keras_transformer.backends import backend_module
@@ -45,7 +45,7 @@ def train(folder, epochs=EPOCHS, interrupt=None):
         batches = dataset.batches(dataset.train, 7, seed=3, multiple=3)
         assert len(batches) > 20
         if interrupt:
-            batches = At(batches, 1, 4, interrupt)
+            batches = CallAt(batches, 1, 4, interrupt)
         validation = dataset.batches(dataset.validation, 7)
         history, _ = trainer.train(batches, validation, epochs)
     variables = [*trainer.model.variables, *optimizer.variables]

@@ -1,4 +1,4 @@
-"""The console command: its subcommands, their arguments and what is refused before Keras."""
+"""The console command: its subcommands, their arguments, and errors before Keras is imported."""
 
 import configparser
 import contextlib
@@ -20,8 +20,8 @@ from keras_transformer.cli import COMMANDS, main, make_parser
 SCRIPT_NAMES = {"attention-page": "attention_html.py", "plot": "plot_losses.py"}
 CPU_SECONDS = 0.5
 HELP = [["--help"], *([name, "--help"] for name in COMMANDS)]
-# Each is refused, with this part in the last line.
-REFUSED = {
+# Invalid command lines, and a part of the last line that each prints.
+INVALID = {
     "": "the following arguments are required: COMMAND",
     "--beam 2": "the following arguments are required: COMMAND",
     "foretell": "invalid choice: 'foretell'",
@@ -78,12 +78,12 @@ def call(argv):
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
             main(argv)
-        except SystemExit as end:
-            code = end.code
+        except SystemExit as error:
+            code = error.code
     return code, output.getvalue(), errors.getvalue()
 
 
-WATCH = f"""
+CALL_ALL = f"""
 import contextlib, io, json, sys, time
 from keras_transformer.cli import main
 {inspect.getsource(call)}
@@ -97,18 +97,18 @@ print(json.dumps(results))
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Returns what `WATCH` saw of each call, all in one process because starting one takes time."""
+    """Returns the result of each call. One process makes all, because starting one takes time."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "recipe.txt").write_text("--data 'open")
     process = subprocess.run(
-        [sys.executable, "-c", WATCH],
-        input=json.dumps([*HELP, *(line.split() for line in REFUSED)]),
+        [sys.executable, "-c", CALL_ALL],
+        input=json.dumps([*HELP, *(line.split() for line in INVALID)]),
         cwd=folder,
         capture_output=True,
         text=True,
         check=True,
     )
-    return dict(zip([*map(" ".join, HELP), *REFUSED], json.loads(process.stdout), strict=True))
+    return dict(zip([*map(" ".join, HELP), *INVALID], json.loads(process.stdout), strict=True))
 
 
 def test_the_help_lists_all_subcommands_with_one_line_each(results):
@@ -120,7 +120,7 @@ def test_the_help_lists_all_subcommands_with_one_line_each(results):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_subcommand_explains_all_of_its_arguments(results, name):
+def test_each_subcommand_documents_all_of_its_arguments(results, name):
     code, output, errors, *_ = results[f"{name} --help"]
     assert (code, errors) == (0, "") and output.startswith(f"usage: keras-transformer {name} ")
     for action in make_parser(name)._actions:
@@ -129,17 +129,17 @@ def test_each_subcommand_explains_all_of_its_arguments(results, name):
             assert "default: " in action.help or action.required, action.dest
 
 
-@pytest.mark.parametrize("line", REFUSED)
+@pytest.mark.parametrize("line", INVALID)
 def test_usage_errors_are_one_line_and_exit_code_2(results, line):
     code, output, errors, *_ = results[line]
     name = line.split(" ")[0]
     prog = f"keras-transformer {name}" if name in COMMANDS else "keras-transformer"
     assert (code, output) == (2, "")
     last = errors.splitlines()[-1]
-    assert last.startswith(f"{prog}: error: ") and REFUSED[line] in last
+    assert last.startswith(f"{prog}: error: ") and INVALID[line] in last
 
 
-def test_help_and_usage_errors_need_neither_keras_nor_time(results):
+def test_help_and_usage_errors_are_fast_and_need_no_keras(results):
     for line, (*_, imports_keras, seconds) in results.items():
         assert not imports_keras and seconds < CPU_SECONDS, line
 
@@ -163,7 +163,7 @@ def test_the_package_declares_the_command():
     assert scripts.strip() == f"keras-transformer = {main.__module__}:{main.__name__}"
 
 
-def test_search_options_are_those_of_the_search():
+def test_commands_have_the_search_options():
     names = {field.name for field in dataclasses.fields(SearchOptions)}
     assert names == {*BEAM_SEARCH, *SAMPLING}
     sampling = {"temperature", "top_k", "top_p", "seed"}
@@ -244,7 +244,7 @@ def test_the_demo_shows_several_translations(monkeypatch, flags, expected):
     assert received == {"name": "run", **expected}
 
 
-def test_ctrl_c_is_how_the_demo_ends(monkeypatch):
+def test_ctrl_c_stops_the_demo(monkeypatch):
     monkeypatch.setattr(Translate, "from_run", _raising(KeyboardInterrupt()))
     code, output, errors = call(["demo", "run"])
     assert (code, errors) == (0, "") and output.endswith("\nStopped.\n")

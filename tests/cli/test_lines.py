@@ -1,4 +1,4 @@
-"""Lines of files and terminals: one sentence each, whatever signs are in them."""
+"""Reading of sentences, one per line, from files and terminals, and display of progress."""
 
 import io
 import os
@@ -11,24 +11,24 @@ from keras_transformer.cli.lines import progress, read_lines
 
 FILES = {
     "lines": (b"one\ntwo\n", ["one", "two"]),
-    "no last end": (b"one\ntwo", ["one", "two"]),
+    "no final newline": (b"one\ntwo", ["one", "two"]),
     "Windows": (b"\xef\xbb\xbfone\r\ntwo\r\n", ["one", "two"]),
-    "Windows, no last end": (b"one\r\ntwo\r", ["one", "two"]),
+    "Windows, no final newline": (b"one\r\ntwo\r", ["one", "two"]),
     "empty lines": (b"\n\none\n\n", ["", "", "one", ""]),
-    "spaces stay": (b" one \n\t\n", [" one ", "\t"]),
+    "spaces are kept": (b" one \n\t\n", [" one ", "\t"]),
     "empty": (b"", []),
-    "only a mark": (b"\xef\xbb\xbf", []),
-    "signs inside": (
+    "only a byte order mark": (b"\xef\xbb\xbf", []),
+    "other separators inside": (
         "a\u2028b\nc\x85d\x0ce\x0bf\x1cg\u2029h\n".encode(),
         ["a\u2028b", "c\x85d\x0ce\x0bf\x1cg\u2029h"],
     ),
-    "a return inside": (b"a\rb\nc\n", ["a\rb", "c"]),
-    "other marks stay": ("a\ufeffb\nü\n".encode(), ["a\ufeffb", "ü"]),
+    "a carriage return inside": (b"a\rb\nc\n", ["a\rb", "c"]),
+    "other byte order marks are kept": ("a\ufeffb\nü\n".encode(), ["a\ufeffb", "ü"]),
 }
 
 
 @pytest.mark.parametrize(("content", "lines"), FILES.values(), ids=FILES)
-def test_a_file_has_one_sentence_a_line(tmp_path, content, lines):
+def test_a_file_has_one_sentence_per_line(tmp_path, content, lines):
     path = tmp_path / "lines.txt"
     path.write_bytes(content)
     assert list(read_lines(path)) == list(read_lines(str(path))) == lines
@@ -38,7 +38,7 @@ def test_a_file_is_read_line_by_line_and_closed(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_bytes(b"one\n" * 100_000 + b"\xff\n")
     lines = read_lines(path)
-    assert [next(lines) for _ in range(3)] == ["one"] * 3  # the end is not looked at yet
+    assert [next(lines) for _ in range(3)] == ["one"] * 3  # the invalid last line is not read yet
     lines.close()
 
 
@@ -50,7 +50,7 @@ def test_other_encodings_are_refused(tmp_path, content):
         list(read_lines(path))
 
 
-def test_a_missing_file_is_an_error_and_a_folder_too(tmp_path):
+def test_missing_files_and_folders_are_errors(tmp_path):
     for path in (tmp_path / "missing.txt", tmp_path):
         with pytest.raises(OSError, match=str(path)):
             list(read_lines(path))
@@ -59,12 +59,12 @@ def test_a_missing_file_is_an_error_and_a_folder_too(tmp_path):
 def test_standard_input_is_read_to_its_end(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO("one\n\ntwo\u2028three"))
     assert list(read_lines(prompt="Sentence: ")) == ["one", "", "two\u2028three"]
-    assert capsys.readouterr() == ("", "")  # nobody is asked
+    assert capsys.readouterr() == ("", "")  # no prompt without a terminal
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 @pytest.mark.parametrize(("content", "lines"), FILES.values(), ids=FILES)
-def test_standard_input_is_read_as_a_file_is(monkeypatch, content, lines, encoding):
+def test_standard_input_is_read_like_a_file(monkeypatch, content, lines, encoding):
     stdin = io.TextIOWrapper(io.BytesIO(content), encoding=encoding)
     monkeypatch.setattr(sys, "stdin", stdin)
     assert list(read_lines()) == lines
@@ -79,15 +79,15 @@ def test_standard_input_in_another_encoding_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("screen", [Terminal, io.StringIO])
-def test_somebody_who_types_is_asked_but_never_in_the_output_file(monkeypatch, screen):
+def test_the_prompt_is_never_written_to_redirected_output(monkeypatch, screen):
     output, errors = screen(), Terminal()
     monkeypatch.setattr(sys, "stdin", Terminal("one\ntwo\n"))
     monkeypatch.setattr(sys, "stdout", output)
     monkeypatch.setattr(sys, "stderr", errors)
     lines = read_lines(prompt="Sentence: ")
     assert next(lines) == "one"
-    asked = output if screen is Terminal else errors
-    assert asked.getvalue() == "Sentence: "  # the next is asked for when it is wanted
+    prompted = output if screen is Terminal else errors
+    assert prompted.getvalue() == "Sentence: "  # the next prompt waits for the next request
     assert list(lines) == ["two"]
     both = (output.getvalue(), errors.getvalue())
     assert sorted(both) == ["", "Sentence: " * 3]
@@ -115,7 +115,7 @@ def write_lines(folder, number):
 @pytest.mark.parametrize("output", [Terminal, io.StringIO])
 @pytest.mark.parametrize("errors", [Terminal, io.StringIO])
 @pytest.mark.parametrize("number", [0, 1, 250])
-def test_progress_passes_everything_on(tmp_path, screens, number, output, errors):
+def test_progress_yields_all_results(tmp_path, screens, number, output, errors):
     output, errors = screens(output(), errors())
     path = write_lines(tmp_path, number)
     assert list(progress(iter(range(number)), path)) == list(range(number))
@@ -126,7 +126,7 @@ def test_progress_passes_everything_on(tmp_path, screens, number, output, errors
         assert errors.getvalue() == ""
 
 
-def test_progress_counts_only_what_is_asked_for(tmp_path, screens):
+def test_progress_counts_only_consumed_results(tmp_path, screens):
     screens(io.StringIO(), Terminal())
     results = progress(iter(range(250)), write_lines(tmp_path, 250))
     assert [next(results) for _ in range(100)] == list(range(100))
@@ -135,17 +135,17 @@ def test_progress_counts_only_what_is_asked_for(tmp_path, screens):
     assert "100/250" in sys.stderr.getvalue()
 
 
-def test_without_a_file_there_is_no_progress_to_show(screens):
+def test_no_progress_is_shown_without_a_file(screens):
     output, errors = screens(io.StringIO(), Terminal())
     assert list(progress(iter("abc"))) == ["a", "b", "c"]
     assert output.getvalue() == errors.getvalue() == ""
 
 
-def test_a_pipe_is_not_emptied_to_count_its_lines(screens):
+def test_counting_lines_does_not_consume_a_pipe(screens):
     screens(io.StringIO(), Terminal())
-    end, beginning = os.pipe()
-    os.write(beginning, b"one\ntwo\n")
-    os.close(beginning)
-    path = f"/dev/fd/{end}"  # as a shell writes <(command)
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"one\ntwo\n")
+    os.close(write_end)
+    path = f"/dev/fd/{read_end}"  # the path that a shell passes for <(command)
     assert list(progress(read_lines(path), path)) == ["one", "two"]
-    os.close(end)
+    os.close(read_end)

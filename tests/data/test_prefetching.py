@@ -21,7 +21,7 @@ from keras_transformer import (
     Adam, BlockSettings, MaskedCrossEntropy, PrepareDataset, Trainer, TransformerModel, as_dataset
 )
 from keras_transformer.data.pairs import read_pairs
-from tiny import At
+from tiny import CallAt
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -41,8 +41,8 @@ counts = []
 
 def counted():
     batches.set_epoch(0)
-    first = At(batches, 0, 20, lambda: counts.append(faults()))
-    return At(first, 0, 49, lambda: counts.append(faults()))
+    first = CallAt(batches, 0, 20, lambda: counts.append(faults()))
+    return CallAt(first, 0, 49, lambda: counts.append(faults()))
 
 validation = dataset.batches(dataset.validation[:64], 64)
 if sys.argv[2] == "fit":

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(HERE.parent)]
 
-from tiny import PAIRS, At  # noqa: E402
+from tiny import PAIRS, CallAt  # noqa: E402
 
 import keras_transformer as kt  # noqa: E402
 from keras_transformer.backends import backend_module  # noqa: E402
@@ -109,7 +109,7 @@ def write_mid_epoch(folder):
         dataset.batches(pairs, config.batch_size, seed)
         for pairs, seed in ((dataset.train, config.seed), (dataset.validation, None))
     )
-    stop = At(batches, 1, 4, lambda: signal.raise_signal(signal.SIGINT))
+    stop = CallAt(batches, 1, 4, lambda: signal.raise_signal(signal.SIGINT))
     trainer = kt.Trainer(model, optimizer, run.path, config.label_smoothing)
     _, interrupted = trainer.train(stop, validation, config.epochs)
     assert interrupted

@@ -1,4 +1,4 @@
-"""What the settings promise: a round trip, and a word of why for each."""
+"""Run settings: JSON round trip, validation, changes on resuming and command-line flags."""
 
 import argparse
 import dataclasses
@@ -13,8 +13,8 @@ from keras_transformer.runs.config import DTYPES, PRESETS, RunConfig, add_flags
 
 SAVED = sorted((Path(__file__).parents[1] / "data").glob("saved_by_*/*/config.json"))
 FIELDS = {field.name: field for field in dataclasses.fields(RunConfig)}
-# A value for each field that is not its default, with its flags.
-OTHERS = {
+# A value other than the default for each field.
+NON_DEFAULTS = {
     "data": "other.tsv",
     "validation": "watched.tsv",
     "test": "judged.tsv",
@@ -52,8 +52,8 @@ OTHERS = {
     "dtype": "float32",
     "tensorboard": True,
 }
-TOGETHER = {**OTHERS, "stream": False}  # which neither n_sentences nor bpe_dropout goes with
-FREE = {"epochs", "patience", "data", "validation", "test"}
+COMPATIBLE = {**NON_DEFAULTS, "stream": False}  # excludes n_sentences and bpe_dropout
+CHANGEABLE = {"epochs", "patience", "data", "validation", "test"}
 
 
 def flags(name, value):
@@ -76,23 +76,25 @@ def changed_json(**changes):
 # Values
 
 
-def test_the_values_above_are_others():
-    assert OTHERS.keys() == FIELDS.keys()
-    assert all(value != FIELDS[name].default for name, value in OTHERS.items())
+def test_non_defaults_cover_all_fields():
+    assert NON_DEFAULTS.keys() == FIELDS.keys()
+    assert all(value != FIELDS[name].default for name, value in NON_DEFAULTS.items())
 
 
-@pytest.mark.parametrize("config", [RunConfig(), RunConfig(**TOGETHER)], ids=["defaults", "others"])
+@pytest.mark.parametrize(
+    "config", [RunConfig(), RunConfig(**COMPATIBLE)], ids=["defaults", "non-defaults"]
+)
 def test_json_round_trip(config):
     assert RunConfig.from_json(config.to_json()) == config
     assert json.loads(config.to_json()) == {"version": __version__, **dataclasses.asdict(config)}
 
 
-def test_settings_cannot_be_changed_in_place():
+def test_settings_are_immutable():
     with pytest.raises(dataclasses.FrozenInstanceError):
         RunConfig().epochs = 3
 
 
-def test_small_is_the_default():
+def test_small_is_the_default_preset():
     assert RunConfig.from_preset() == RunConfig.from_preset("small") == RunConfig()
 
 
@@ -104,13 +106,13 @@ def test_base_has_the_sizes_of_the_paper():
     assert not base.norm_first and base.learning_rate_scale == 1.0
 
 
-def test_sizes_grow_from_preset_to_preset():
+def test_sizes_increase_with_each_preset():
     tiny, small, base = map(RunConfig.from_preset, PRESETS)
     for name in ("d_model", "d_ff", "n"):
         assert getattr(tiny, name) < getattr(small, name) < getattr(base, name)
 
 
-def test_a_preset_can_be_changed():
+def test_preset_values_can_be_overridden():
     expected = dataclasses.replace(RunConfig.from_preset("tiny"), epochs=3, n=1)
     assert RunConfig.from_preset("tiny", epochs=3, n=1) == expected
 
@@ -121,15 +123,15 @@ def test_refuses_an_unknown_preset():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_takes_each_dtype(dtype):
+def test_accepts_each_dtype(dtype):
     assert RunConfig(dtype=dtype).dtype == dtype
 
 
-def test_only_transformers_have_heads():
+def test_recurrent_models_ignore_the_number_of_heads():
     assert RunConfig(model="luong", d_model=150).d_model == 150
 
 
-IMPOSSIBLE = [
+INVALID = [
     ("d_model", 255),
     ("h", 3),
     ("epochs", 0),
@@ -158,8 +160,8 @@ IMPOSSIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), IMPOSSIBLE)
-def test_refuses_impossible_values(name, value):
+@pytest.mark.parametrize(("name", "value"), INVALID)
+def test_refuses_invalid_values(name, value):
     expected = rf"`\w+` .*Received: .*{re.escape(str(value))}"
     with pytest.raises(ValueError, match=expected):
         RunConfig(**{name: value})
@@ -167,12 +169,12 @@ def test_refuses_impossible_values(name, value):
         RunConfig.from_json(changed_json(**{name: value}))
 
 
-def test_float16_is_not_accumulated():
+def test_refuses_accumulation_in_float16():
     with pytest.raises(ValueError, match=r"Received: accumulation=2, dtype=mixed_float16$"):
         RunConfig(dtype="mixed_float16", accumulation=2)
 
 
-def test_streaming_needs_what_cannot_be_split_off():
+def test_streaming_refuses_incompatible_options():
     needed = {"stream": True, "tokenizer": "bpe", "validation": "v.tsv", "test": "t.tsv"}
     assert RunConfig(**needed).stream
     for change in (
@@ -185,7 +187,7 @@ def test_streaming_needs_what_cannot_be_split_off():
             RunConfig(**{**needed, **change})
 
 
-# Files of others
+# Malformed and older files
 
 
 @pytest.mark.parametrize(
@@ -204,20 +206,20 @@ def test_streaming_needs_what_cannot_be_split_off():
         changed_json(wings=2),
     ],
 )
-def test_refuses_what_are_not_its_settings(text):
+def test_refuses_malformed_settings(text):
     with pytest.raises(ValueError):
         RunConfig.from_json(text)
 
 
-def test_names_what_it_does_not_know_and_the_version_that_wrote_it():
+def test_error_names_unknown_fields_and_the_writing_version():
     text = '{"version": "9.1", "wings": 2, "epochs": 3}'
     with pytest.raises(ValueError, match=r"^Version 9\.1 wrote .* Received: \['wings'\]$"):
         RunConfig.from_json(text)
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.parent.name)
-def test_a_field_that_is_missing_takes_its_default(path):
-    """As in runs from before there was such a field."""
+def test_a_missing_field_takes_its_default(path):
+    """Runs of earlier versions lack the fields that were added later."""
     text = path.read_text(encoding="utf-8")
     saved = RunConfig.from_json(text)
     for field in dataclasses.fields(RunConfig):
@@ -226,34 +228,36 @@ def test_a_field_that_is_missing_takes_its_default(path):
         expected = {**dataclasses.asdict(saved), field.name: field.default}
         try:
             expected = RunConfig(**expected)
-        except ValueError:  # the default does not suit the others
+        except ValueError:  # the default is incompatible with the other values
             continue
         assert RunConfig.from_json(json.dumps(values)) == expected
 
 
-# Going on
+# Resuming
 
 
-def test_a_run_goes_on_longer_and_with_its_data_elsewhere():
+def test_a_resumed_run_can_train_longer_and_read_moved_data():
     changes = {"epochs": 30, "patience": 9, "data": "elsewhere.tsv"}
     assert RunConfig().with_changes(**changes) == RunConfig(**changes)
     assert RunConfig().with_changes() == RunConfig()
 
 
-@pytest.mark.parametrize("name", FIELDS.keys() - FREE)
-def test_a_run_does_not_become_another_one(name):
+@pytest.mark.parametrize("name", FIELDS.keys() - CHANGEABLE)
+def test_a_resumed_run_keeps_all_other_settings(name):
     same = {name: FIELDS[name].default}
     assert RunConfig().with_changes(**same, epochs=30) == RunConfig(epochs=30)
     with pytest.raises(ValueError, match=rf"start a new run. Received: {{'{name}': "):
-        RunConfig().with_changes(**{name: OTHERS[name]}, epochs=30)
+        RunConfig().with_changes(**{name: NON_DEFAULTS[name]}, epochs=30)
 
 
-@pytest.mark.parametrize("name", FREE)
-def test_what_may_change(name):
-    assert RunConfig().with_changes(**{name: OTHERS[name]}) == RunConfig(**{name: OTHERS[name]})
+@pytest.mark.parametrize("name", CHANGEABLE)
+def test_a_resumed_run_accepts_changeable_fields(name):
+    assert RunConfig().with_changes(**{name: NON_DEFAULTS[name]}) == RunConfig(
+        **{name: NON_DEFAULTS[name]}
+    )
 
 
-def test_an_impossible_value_stops_a_change_too():
+def test_changes_are_validated():
     with pytest.raises(ValueError, match="Received: epochs=0"):
         RunConfig().with_changes(epochs=0)
 
@@ -263,17 +267,17 @@ def test_an_impossible_value_stops_a_change_too():
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_each_field_has_a_flag(name):
-    assert parse(*flags(name, OTHERS[name])) == {name: OTHERS[name]}
+    assert parse(*flags(name, NON_DEFAULTS[name])) == {name: NON_DEFAULTS[name]}
 
 
-def test_only_the_flags_given_appear():
+def test_only_given_flags_are_parsed():
     assert parse() == {}
-    given = [flag for name, value in TOGETHER.items() for flag in flags(name, value)]
-    assert RunConfig(**parse(*given)) == RunConfig(**TOGETHER)
+    given = [flag for name, value in COMPATIBLE.items() for flag in flags(name, value)]
+    assert RunConfig(**parse(*given)) == RunConfig(**COMPATIBLE)
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_each_field_says_why(name):
+def test_each_field_has_a_help_text(name):
     parser = argparse.ArgumentParser()
     add_flags(parser)
     text = FIELDS[name].metadata["help"]
@@ -281,7 +285,7 @@ def test_each_field_says_why(name):
     assert text in " ".join(parser.format_help().split())
 
 
-def test_refuses_a_value_of_another_type(capsys):
+def test_refuses_a_value_of_the_wrong_type(capsys):
     with pytest.raises(SystemExit):
         parse("--epochs", "many")
     assert "--epochs" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What a run's folder promises: all that is needed later, nothing that runs code, no mixture."""
+"""Run folders: round trips, safe file formats, and errors for damaged or mixed files."""
 
 import dataclasses
 import json
@@ -38,7 +38,7 @@ READERS = {
     "history.csv": RunFolder.read_history,
     "weights/best.weights.h5": RunFolder.read_model,
 }
-# What a model is made of.
+# The files that a model is built from.
 MODEL_FILES = sorted(READERS.keys() - {"test.tsv", "history.csv"})
 
 
@@ -63,25 +63,25 @@ def written(dataset, model, tmp_path_factory):
 
 @pytest.fixture
 def run(written, tmp_path):
-    """A copy of the run for each test: saving weights takes longer than copying them."""
+    """Copies the run for each test, because copying weights is faster than saving them."""
     return RunFolder(shutil.copytree(written, tmp_path / "runs" / "numbers"))
 
 
 def files(run):
-    """The content of each file by its name."""
+    """Returns the content of each file by its name."""
     found = (path for path in run.path.rglob("*") if path.is_file())
     return {path.relative_to(run.path).as_posix(): path.read_bytes() for path in found}
 
 
 def other_dataset():
-    """Of more words."""
+    """Returns a dataset with a larger vocabulary."""
     return PrepareDataset(seed=1)([*PAIRS, *[(f"word{i}", f"wort{i}") for i in range(50)]])
 
 
-# There and back
+# Round trips
 
 
-def test_reads_back_what_it_was_created_with(run, dataset):
+def test_round_trip_of_settings_tokenizers_and_test_pairs(run, dataset):
     assert run.exists
     assert run.read_config() == CONFIG
     source_tokenizer, target_tokenizer = run.read_tokenizers()
@@ -90,13 +90,13 @@ def test_reads_back_what_it_was_created_with(run, dataset):
     assert run.read_test() == dataset.test
 
 
-def test_reads_back_the_weights(run, model):
+def test_round_trip_of_the_weights(run, model):
     read = run.read_model()
     for a, b in zip(model.weights, read.weights, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
 
 
-def test_the_weights_are_float32_whatever_it_computes_in(run, model):
+def test_weights_are_float32_with_any_compute_dtype(run, model):
     read = run.read_model("mixed_bfloat16")
     assert read.compute_dtype == "bfloat16"
     for a, b in zip(model.weights, read.weights, strict=True):
@@ -104,7 +104,7 @@ def test_the_weights_are_float32_whatever_it_computes_in(run, model):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
 
 
-def test_reads_back_the_history_to_the_last_digit(run):
+def test_round_trip_of_the_history_is_exact(run):
     assert run.read_history() == HISTORY
     run.write_history(HISTORY[:1])
     assert run.read_history() == HISTORY[:1]
@@ -116,14 +116,14 @@ def test_writes_changed_settings(run):
     assert run.read_config() == changed
 
 
-def test_a_sentence_of_the_test_part_is_one_column(dataset, tmp_path):
+def test_tabs_and_newlines_in_test_sentences_become_spaces(dataset, tmp_path):
     test = [("a\tb\n c", ["d\r\ne", "f\u2028g"]), ("“h”", ["i"])]
     run = RunFolder(tmp_path)
     run.create(CONFIG, dataclasses.replace(dataset, test=test))
     assert run.read_test() == [("a b c", ["d e", "f g"]), ("“h”", ["i"])]
 
 
-def test_there_is_nothing_that_could_run_code(run, model):
+def test_no_file_format_can_run_code(run, model):
     optimizer = keras.optimizers.Adam()
     optimizer.build(model.trainable_variables)
     Checkpoints(run.checkpoints, model, optimizer).save({"epoch": 1})
@@ -149,7 +149,7 @@ def test_there_is_nothing_that_could_run_code(run, model):
 # Incomplete and damaged folders
 
 
-def test_a_folder_without_settings_is_no_run(tmp_path):
+def test_a_folder_without_settings_is_not_a_run(tmp_path):
     run = RunFolder(tmp_path)
     (tmp_path / "weights").mkdir()
     assert not run.exists
@@ -160,7 +160,7 @@ def test_a_folder_without_settings_is_no_run(tmp_path):
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_names_the_file_that_is_missing(run, name):
+def test_error_names_the_missing_file(run, name):
     (run.path / name).unlink()
     for read in (READERS[name], *[RunFolder.read_model] * (name in MODEL_FILES)):
         with pytest.raises(FileNotFoundError, match=rf"not a finished run: it has no {name}\."):
@@ -169,25 +169,25 @@ def test_names_the_file_that_is_missing(run, name):
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"cos\nsystem\n(S'true'\ntR."])
 @pytest.mark.parametrize("name", MODEL_FILES)
-def test_names_the_file_that_is_damaged(run, name, content):
+def test_error_names_the_damaged_file(run, name, content):
     (run.path / name).write_bytes(content)
     for read in (READERS[name], RunFolder.read_model):
         with pytest.raises(ValueError, match=f"{name} "):
             read(run)
 
 
-@pytest.mark.parametrize("share", [0.3, 0.99])
+@pytest.mark.parametrize("fraction", [0.3, 0.99])
 @pytest.mark.parametrize("name", MODEL_FILES)
-def test_names_the_file_that_is_cut_short(run, name, share):
+def test_error_names_the_truncated_file(run, name, fraction):
     content = (run.path / name).read_bytes()
-    (run.path / name).write_bytes(content[: int(len(content) * share)])
+    (run.path / name).write_bytes(content[: int(len(content) * fraction)])
     with pytest.raises(ValueError, match=f"{name} "):
         READERS[name](run)
 
 
-def test_names_weights_that_are_damaged_inside(run):
+def test_refuses_weights_with_a_corrupt_hdf5_structure(run):
     content = run.weights.read_bytes()
-    before, _, after = content.partition(b"SNOD")  # which begins a table of contents of HDF5
+    before, _, after = content.partition(b"SNOD")  # signature of an HDF5 symbol table node
     run.weights.write_bytes(before + b"XXXX" + after)
     with pytest.raises(ValueError, match="damaged"):
         run.read_model()
@@ -202,15 +202,15 @@ def test_names_weights_that_are_damaged_inside(run):
         "epoch,loss\n1\n",
         "epoch\n1,2\n",
     ],
-    ids=["empty", "header only", "no number", "row too short", "row too long"],
+    ids=["empty", "header only", "not a number", "row too short", "row too long"],
 )
-def test_refuses_a_history_without_numbers(run, content):
+def test_refuses_a_malformed_history(run, content):
     run.history.write_text(content)
     with pytest.raises(ValueError):
         run.read_history()
 
 
-# Mixtures
+# Files of different runs
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_refuses_the_vocabulary_of_another_run(run, side):
         run.read_model()
 
 
-def test_goes_on_with_the_data_it_was_begun_with(run, dataset):
+def test_accepts_the_data_it_was_started_with(run, dataset):
     run.check_dataset(dataset)
     run.check_dataset(make_dataset())
 
@@ -246,23 +246,23 @@ def test_goes_on_with_the_data_it_was_begun_with(run, dataset):
         lambda: dataclasses.replace(make_dataset(), validation=make_dataset().validation[1:]),
     ],
     ids=[
-        "another test part",
+        "another test set",
         "another split",
         "fewer pairs",
-        "the other direction",
-        "other words",
+        "swapped languages",
+        "another vocabulary",
         "another order",
-        "another validation part",
+        "another validation set",
     ],
 )
-def test_does_not_go_on_with_other_data(run, other):
+def test_refuses_different_data(run, other):
     before = files(run)
     with pytest.raises(ValueError, match=r"started with different data.*Received: "):
         run.check_dataset(other())
     assert files(run) == before
 
 
-def test_does_not_go_on_with_another_order_of_a_streamed_file(run, tmp_path):
+def test_refuses_a_reordered_streamed_file(run, tmp_path):
     def streamed(pairs, tokenizers=None):
         lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
         (tmp_path / "pairs.tsv").write_text(lines, encoding="utf-8")
@@ -270,36 +270,36 @@ def test_does_not_go_on_with_another_order_of_a_streamed_file(run, tmp_path):
         held_out = (PAIRS[:5], PAIRS[5:10])
         return prepare.stream(tmp_path / "pairs.tsv", *held_out, tokenizers)
 
-    begun = streamed(PAIRS)
-    run.create(CONFIG, begun)
-    tokenizers = (begun.source_tokenizer, begun.target_tokenizer)
+    started = streamed(PAIRS)
+    run.create(CONFIG, started)
+    tokenizers = (started.source_tokenizer, started.target_tokenizer)
     run.check_dataset(streamed(PAIRS, tokenizers))
     with pytest.raises(ValueError, match=r"Received: a different training part$"):
         run.check_dataset(streamed(PAIRS[::-1], tokenizers))
 
 
 @pytest.mark.parametrize("content", ['{"training": ', "[1]", "3"])
-def test_names_a_damaged_file_of_digests(run, dataset, content):
+def test_error_names_the_damaged_digest_file(run, dataset, content):
     (run.path / "data.json").write_text(content)
     with pytest.raises(ValueError, match=r"data\.json is damaged\. Received: "):
         run.check_dataset(dataset)
 
 
-def test_what_was_counted_is_read_again(run):
+def test_round_trip_of_block_stats(run):
     assert run.read_block_stats() is None
     run.write_block_stats([[3, [4, 8], 0.25]])
     assert run.read_block_stats() == [[3, [4, 8], 0.25]]
-    run.create(CONFIG, make_dataset())  # in a folder with leftovers
+    run.create(CONFIG, make_dataset())  # in a folder with files of an earlier run
     assert run.read_block_stats() is None
     for damaged in ("{", "3", "[3]", "[[3, [4]]]", '[[3, ["x"], 0.5]]'):
         (run.path / "batches.json").write_text(damaged)
-        assert run.read_block_stats() is None  # it is counted anew
+        assert run.read_block_stats() is None  # so that they are computed again
 
 
 # Writing
 
 
-def test_the_settings_come_last(dataset, tmp_path, monkeypatch):
+def test_settings_are_written_last(dataset, tmp_path, monkeypatch):
     run = RunFolder(tmp_path)
     monkeypatch.setattr(run, "write_config", lambda config: None)
     run.create(CONFIG, dataset)
@@ -322,7 +322,7 @@ def test_the_settings_come_last(dataset, tmp_path, monkeypatch):
     ],
     ids=["config", "history", "weights", "create"],
 )
-def test_what_cannot_be_written_leaves_the_run_as_it_was(run, model, monkeypatch, write):
+def test_a_failed_write_leaves_the_run_unchanged(run, model, monkeypatch, write):
     def fail(*arguments):
         raise OSError("disk full")
 
@@ -334,13 +334,13 @@ def test_what_cannot_be_written_leaves_the_run_as_it_was(run, model, monkeypatch
 
 
 @pytest.mark.parametrize("content", ["", "one source\n", "a\tb\nno reference\n"])
-def test_refuses_a_test_part_without_references(run, content):
+def test_refuses_a_test_file_without_references(run, content):
     (run.path / "test.tsv").write_text(content)
     with pytest.raises(ValueError, match=r"test\.tsv must have lines of"):
         run.read_test()
 
 
-def test_refuses_a_history_of_other_columns(run):
+def test_refuses_a_history_with_other_columns(run):
     run.history.write_text("epoch,speed\n1,2\n")
     with pytest.raises(ValueError, match=r"history\.csv must have numbers in the columns"):
         run.read_history()

@@ -18,7 +18,7 @@ with training_lock(sys.argv[1]):
 
 @pytest.fixture
 def holder(tmp_path):
-    """A process that holds the lock of a folder."""
+    """Starts a process that holds the lock of a folder."""
     command = [sys.executable, "-c", HOLD, tmp_path / "run"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, **pipes, text=True) as process:
@@ -27,7 +27,7 @@ def holder(tmp_path):
         process.kill()
 
 
-def test_a_second_process_is_refused_and_told_who_trains(tmp_path, holder):
+def test_a_second_process_is_refused_and_the_holder_is_named(tmp_path, holder):
     expected = f"by process {holder.pid} on host {socket.gethostname()}: .*Received: .*run$"
     with pytest.raises(BlockingIOError, match=expected), training_lock(tmp_path / "run"):
         pass
@@ -42,7 +42,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path, holder):
         pass
 
 
-def test_a_process_that_ends_leaves_no_lock(tmp_path):
+def test_an_exception_releases_the_lock(tmp_path):
     for _ in range(2):
         with pytest.raises(KeyError), training_lock(tmp_path / "run"):
             raise KeyError("as Ctrl-C does")

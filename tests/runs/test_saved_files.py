@@ -1,4 +1,4 @@
-"""What an earlier version has saved can be used: run folders, checkpoints and `.keras` files."""
+"""Backward compatibility with run folders, checkpoints and `.keras` files of earlier versions."""
 
 import json
 import shutil
@@ -19,13 +19,13 @@ def expected(folder, name):
     return json.loads((folder / "expected.json").read_text(encoding="utf-8"))[name]
 
 
-def test_something_is_tested():
+def test_saved_files_are_found():
     assert FOLDERS
 
 
 @every_version
 @pytest.mark.parametrize("name", ("words", "bpe_ema", "bahdanau"))
-def test_a_run_translates_as_it_did(folder, name):
+def test_a_saved_run_translates_as_before(folder, name):
     translate = Translate.from_run(folder / name)
     wanted = expected(folder, name)
     for beam in (1, 4):
@@ -37,7 +37,7 @@ def test_a_run_translates_as_it_did(folder, name):
 
 @every_version
 @pytest.mark.parametrize("name", ("words", "bpe_ema", "bahdanau", "mid_epoch"))
-def test_the_files_of_a_run_can_be_read(folder, name):
+def test_the_files_of_a_saved_run_can_be_read(folder, name):
     run = RunFolder(folder / name)
     assert run.read_config().data == "numbers.tsv"
     assert run.read_history()
@@ -47,7 +47,7 @@ def test_the_files_of_a_run_can_be_read(folder, name):
 
 @every_version
 @pytest.mark.parametrize("name", ("transformer", "classifier", "bert"))
-def test_a_keras_file_computes_what_it_did(folder, name):
+def test_a_saved_keras_model_computes_the_same_output(folder, name):
     arrays = np.load(folder / f"{name}.npz")
     model = keras.models.load_model(folder / f"{name}.keras")
     output = numpy(model((arrays["first"], arrays["second"])))
@@ -56,12 +56,12 @@ def test_a_keras_file_computes_what_it_did(folder, name):
 
 @pytest.mark.slow
 @every_version
-def test_a_run_that_was_interrupted_in_mid_epoch_is_resumed(folder, tmp_path, monkeypatch):
+def test_a_run_saved_in_mid_epoch_resumes(folder, tmp_path, monkeypatch):
     shutil.copytree(folder / "mid_epoch", tmp_path / "run")
-    monkeypatch.chdir(folder)  # the data lies there
+    monkeypatch.chdir(folder)  # the path of the data is relative to it
     run = RunFolder(tmp_path / "run")
     train_run(run.read_config(), run.path)
-    # Another backend drops out other units.
+    # Backends draw different dropout masks.
     written_by = expected(folder, "written_by")["backend"]
     tolerance = 1e-3 if keras.config.backend() == written_by else 0.1
     for row, losses in zip(run.read_history(), expected(folder, "mid_epoch"), strict=True):

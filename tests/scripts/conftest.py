@@ -1,4 +1,4 @@
-"""What a user of the scripts has."""
+"""Fixtures of the tests of scripts."""
 
 import pytest
 from translating import write_run
@@ -6,7 +6,7 @@ from translating import write_run
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a trained run in it."""
+    """Creates a folder with a trained run."""
     folder = tmp_path_factory.mktemp("user")
     (folder / "run").mkdir()
     write_run(folder / "run")

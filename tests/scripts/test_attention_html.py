@@ -14,7 +14,7 @@ TEXTS = ["the train leaves at seven", "anna has the tickets"]
 
 @pytest.fixture(scope="module")
 def folder(folder):
-    """With a BERT besides."""
+    """Adds a BERT model to the folder."""
     tokenizer = WordPieceTokenizer.train(TEXTS, min_count=1)
     tokenizer.save(folder / "bert" / "tokenizer.json")
     model = Bert(tokenizer.vocab_size, 16, BlockSettings(h=2, d_model=8, d_ff=8, n=2))
@@ -29,7 +29,7 @@ def data_of(path):
 
 
 @pytest.mark.slow
-def test_it_shows_what_a_translator_attends_to(folder):
+def test_it_shows_the_attention_weights_of_a_translator(folder):
     output = run_script("attention_html.py", "run", "one two three", folder=folder)
     assert output == "attention.html\n"
     data = data_of(folder / "attention.html")
@@ -40,7 +40,7 @@ def test_it_shows_what_a_translator_attends_to(folder):
 
 
 @pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1]], ids=len)
-def test_it_shows_what_a_bert_attends_to(folder, texts):
+def test_it_shows_the_attention_weights_of_a_bert(folder, texts):
     arguments = ["--bert", "bert", *texts, "--output", "pages/bert.html"]
     assert run_script("attention_html.py", *arguments, folder=folder) == "pages/bert.html\n"
     data = data_of(folder / "pages" / "bert.html")
@@ -63,7 +63,7 @@ def test_it_shows_what_a_bert_attends_to(folder, texts):
         (["--bert", "bert", "train " * 20], "shorten the text. Received: 22 tokens"),
     ],
 )
-def test_what_cannot_be_is_refused(folder, arguments, message):
+def test_invalid_arguments_are_refused(folder, arguments, message):
     arguments = [*arguments, "--output", "no.html"]
     error = run_script("attention_html.py", *arguments, folder=folder, expected=2)
     last = error.splitlines()[-1]

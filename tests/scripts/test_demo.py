@@ -46,7 +46,7 @@ def test_it_serves_a_run_until_it_is_interrupted(folder):
         (["run", "--port", "many"], "argument --port: invalid int value: 'many'"),
     ],
 )
-def test_what_cannot_be_is_refused(folder, arguments, message):
+def test_invalid_arguments_are_refused(folder, arguments, message):
     error = run_script("demo.py", *arguments, folder=folder, expected=2)
     last = error.splitlines()[-1]
     assert last.startswith("demo.py: error: ") and message in last

@@ -22,7 +22,7 @@ def export(*arguments, **options):
     return run_script("export.py", *arguments, **options)
 
 
-def test_ctranslate2_translates_the_same(folder):
+def test_ctranslate2_gives_the_same_translations(folder):
     pytest.importorskip("ctranslate2")
     printed = export("run", "--to", "ctranslate2", folder=folder)
     assert printed.startswith("Written to run/exported/ctranslate2. ")
@@ -37,7 +37,7 @@ def test_ctranslate2_translates_the_same(folder):
     assert sizes[0] < sizes[1]
 
 
-def test_an_earlier_export_is_replaced_only_if_one_says_so(folder):
+def test_an_earlier_export_is_replaced_only_with_overwrite(folder):
     pytest.importorskip("ctranslate2")
     command = ["run", "--to", "ctranslate2"]
     export(*command, folder=folder)
@@ -53,7 +53,7 @@ def test_an_earlier_export_is_replaced_only_if_one_says_so(folder):
 
 @pytest.mark.skipif(not ON_TENSORFLOW, reason="needs TensorFlow")
 @pytest.mark.slow
-def test_a_saved_model_translates_the_same(folder):
+def test_a_saved_model_gives_the_same_translations(folder):
     import tensorflow as tf
 
     command = ["run", "--to", "saved_model"]
@@ -68,7 +68,7 @@ def test_a_saved_model_translates_the_same(folder):
     export(*command, "--overwrite", folder=folder)
 
 
-@pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow can")
+@pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow exports it")
 def test_only_tensorflow_writes_a_saved_model(folder):
     error = export("run", "--to", "saved_model", folder=folder, expected=2)
     assert "export.py: error: Set KERAS_BACKEND=tensorflow" in error
@@ -89,7 +89,7 @@ def test_only_tensorflow_writes_a_saved_model(folder):
         (["run", "--to", "saved_model", "--temperature", "1"], "unrecognized arguments"),
     ],
 )
-def test_what_cannot_be_is_refused(folder, arguments, message):
+def test_invalid_arguments_are_refused(folder, arguments, message):
     error = export(*arguments, folder=folder, expected=2).splitlines()[-1]
     assert error.startswith("export.py: error: ") and message in error
     assert not (folder / "run/exported").exists()

@@ -16,8 +16,8 @@ def sunspots():
 
 
 @pytest.mark.slow
-def test_sunspots_are_foretold_as_well_as_published(tmp_path):
-    """By the median of three runs: what one run finds depends on its first weights."""
+def test_sunspot_errors_are_at_most_the_published_ones(tmp_path):
+    """Takes the median of three runs, because a single one depends on its initial weights."""
     errors = []
     for seed in range(3):
         output = run_script("forecast.py", "--csv", sunspots(), "--seed", seed, folder=tmp_path)
@@ -32,7 +32,7 @@ def test_sunspots_are_foretold_as_well_as_published(tmp_path):
 
 
 @pytest.mark.slow
-def test_fibonacci_numbers_are_made_and_foretold(tmp_path):
+def test_fibonacci_numbers_are_generated_and_forecast(tmp_path):
     output = run_script("forecast.py", "--attention", "--epochs", 1, folder=tmp_path)
     assert output.startswith("33 parameters\ntraining: 826 windows, ")
     assert "\ntest: 354 windows, " in output
@@ -40,7 +40,7 @@ def test_fibonacci_numbers_are_made_and_foretold(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_column_is_foretold_by_other_sizes(tmp_path):
+def test_column_and_model_size_can_be_chosen(tmp_path):
     lines = ["t,x,y", *(f"{t},{t % 5},{t % 3}" for t in range(99))]
     (tmp_path / "file.csv").write_text("\n".join(lines))
     flags = ["--column", "x", "--steps", 5, "--units", 4, "--epochs", 2, "--seed", 1]
@@ -59,7 +59,7 @@ def test_a_column_is_foretold_by_other_sizes(tmp_path):
         (["--epochs", "0"], "--epochs: must be an integer of at least 1. Received: 0"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path, flags, message):
+def test_invalid_arguments_are_refused(tmp_path, flags, message):
     (tmp_path / "file.csv").write_text("t,x\n1,2\n2,3\n")
     error = run_script("forecast.py", *flags, folder=tmp_path, expected=2).splitlines()[-1]
     assert error.startswith("forecast.py: error: ") and message in error

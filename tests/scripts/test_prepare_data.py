@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from run_script import watch_script
+from run_script import script_result
 
 from keras_transformer.data.pairs import read_pairs
 
@@ -28,13 +28,13 @@ def prepare(tmp_path):
     (tmp_path / "pairs.txt").write_text(TEXT, encoding="utf-8")
 
     def prepare(*arguments):
-        return Done(*watch_script("prepare_data.py", *arguments, folder=tmp_path))
+        return Done(*script_result("prepare_data.py", *arguments, folder=tmp_path))
 
     return prepare
 
 
 def assert_refused(done, *parts):
-    """Ends with status 2 and one line, which says what is wrong."""
+    """Checks for exit status 2 and a single line that names the error."""
     assert done.returncode == 2 and "Traceback" not in done.stderr
     (line,) = done.stderr.splitlines()
     assert line.startswith("prepare_data.py: error: ")
@@ -53,7 +53,7 @@ def test_cleans_a_file(prepare, tmp_path, name):
     assert read_pairs(tmp_path / name) == [("hi", "gru gott"), ("the dove", "die taube")]
 
 
-def test_options_keep_what_they_say(prepare, tmp_path):
+def test_options_keep_case_punctuation_and_umlauts(prepare, tmp_path):
     kept = prepare("pairs.txt", "out.tsv", "--keep-case", "--keep-punctuation", "--keep-umlauts")
     assert kept.returncode == 0 and "dropped 0 pairs" in kept.stdout
     assert read_pairs(tmp_path / "out.tsv") == read_pairs(tmp_path / "pairs.txt")
@@ -70,13 +70,13 @@ def test_reads_two_parallel_files(prepare, tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_makes_the_published_set(prepare, tmp_path):
+def test_reproduces_the_published_dataset(prepare, tmp_path):
     source, published = shared("deu.txt"), shared("english-german-both.pkl")
     assert prepare(source, "out.pkl").returncode == 0
     assert read_pairs(tmp_path / "out.pkl") == read_pairs(published)
 
 
-def test_refuses_files_that_cannot_be_read(prepare, tmp_path):
+def test_unreadable_files_are_refused(prepare, tmp_path):
     assert_refused(prepare("missing.txt", "out.tsv"), "missing.txt")
     (tmp_path / "bad.txt").write_bytes(b"a\tb\nc\t\xff\n")
     assert_refused(prepare("bad.txt", "out.tsv"), "bad.txt", "line 2", "0xff")
@@ -87,14 +87,14 @@ def test_refuses_files_that_cannot_be_read(prepare, tmp_path):
     assert not (tmp_path / "out.tsv").exists()
 
 
-def test_refuses_outputs_that_cannot_be_written(prepare, tmp_path):
+def test_unwritable_outputs_are_refused(prepare, tmp_path):
     assert_refused(prepare("pairs.txt", "out.csv"), "out.csv")
     assert_refused(prepare("pairs.txt", "./pairs.txt"), "must not be an input")
     assert_refused(prepare("pairs.txt", "pairs.txt/out.tsv"), "pairs.txt")
     assert (tmp_path / "pairs.txt").read_text(encoding="utf-8") == TEXT
 
 
-def test_refuses_to_write_nothing(prepare, tmp_path):
+def test_an_empty_result_is_refused(prepare, tmp_path):
     (tmp_path / "numbers.tsv").write_text("12\t12\n", encoding="utf-8")
     assert_refused(prepare("numbers.tsv", "out.tsv"), "at least one pair")
 

@@ -1,4 +1,4 @@
-"""The main job, as a user runs it: train, look, translate, score."""
+"""train.py and the scripts for its runs as a user runs them: train, plot, translate, evaluate."""
 
 import dataclasses
 import json
@@ -33,7 +33,7 @@ def output(folder):
     return run_script("train.py", "--data", "numbers.tsv", "--epochs", "2", *TINY, folder=folder)
 
 
-def test_it_says_what_it_does_and_what_to_do_next(output):
+def test_it_reports_progress_and_example_translations(output):
     for part in ("training pairs", "parameters", "Epoch 2/2", "tokens/s", "BLEU", "chrF"):
         assert part in output
     assert output.count("→") == 10
@@ -43,12 +43,12 @@ def test_the_next_commands_work_as_printed(folder, output):
     commands = [shlex.split(line) for line in output.splitlines() if "python scripts/" in line]
     assert len(commands) == 4
     for _, script, *arguments in commands:
-        if script == "scripts/demo.py":  # serves until it is stopped: test_demo.py
+        if script == "scripts/demo.py":  # runs until it is stopped; see test_demo.py
             continue
         assert run_script(Path(script).name, *arguments, folder=folder)
 
 
-def test_the_run_is_a_folder_of_harmless_files(folder, output):
+def test_the_run_is_a_folder_of_data_files(folder, output):
     run = folder / "runs" / "numbers"
     files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
     assert files == {
@@ -67,7 +67,7 @@ def test_the_run_is_a_folder_of_harmless_files(folder, output):
 
 
 @pytest.mark.exhaustive
-def test_translate_takes_arguments_the_standard_input_and_files(folder, output):
+def test_translate_reads_arguments_standard_input_and_files(folder, output):
     given = run_script("translate.py", "runs/numbers", "one two", "five", folder=folder)
     assert len(given.splitlines()) == 2
     text = "one two\nfive\n"
@@ -77,7 +77,7 @@ def test_translate_takes_arguments_the_standard_input_and_files(folder, output):
     assert given == piped == read
 
 
-def test_evaluate_prints_the_score_of_the_training_again(folder, output):
+def test_evaluate_reproduces_the_scores_of_training(folder, output):
     printed = run_script("evaluate.py", "runs/numbers", folder=folder)
     scores = [line for line in output.splitlines() if line.startswith(("BLEU", "chrF"))]
     assert len(scores) == 2
@@ -85,7 +85,7 @@ def test_evaluate_prints_the_score_of_the_training_again(folder, output):
     assert "nrefs:1" in scores[0]
 
 
-def test_plot_losses_draws_one_run_and_several(folder, output):
+def test_plot_losses_plots_one_run_or_several(folder, output):
     run_script("plot_losses.py", "runs/numbers", folder=folder)
     run_script(
         "plot_losses.py", "runs/numbers", "runs/numbers", "--output", "both.svg", folder=folder
@@ -94,7 +94,7 @@ def test_plot_losses_draws_one_run_and_several(folder, output):
     run_script("plot_losses.py", "runs/numbers", "runs/numbers", folder=folder, expected=2)
 
 
-def test_a_run_goes_on_only_as_it_was_begun(folder, output):
+def test_a_run_resumes_only_with_its_own_settings_and_data(folder, output):
     again = ["--data", "numbers.tsv"]
     error = run_script("train.py", *again, folder=folder, expected=2)
     assert "resume it with --resume" in error
@@ -112,7 +112,7 @@ def test_a_run_goes_on_only_as_it_was_begun(folder, output):
     assert json.loads((folder / "runs/numbers/config.json").read_text())["data"] == "numbers.tsv"
 
 
-def test_training_from_python_refuses_other_settings_as_well(folder, output):
+def test_train_run_refuses_changed_settings(folder, output):
     before = (folder / "runs/numbers/config.json").read_text()
     config = RunFolder(folder / "runs/numbers").read_config()
     other = dataclasses.replace(config, data=str(folder / "numbers.tsv"), d_ff=32, epochs=3)
@@ -126,12 +126,12 @@ import runpy, sys
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-# Importing what is None fails.
+# Importing a module fails if its entry in `sys.modules` is None.
 WITHOUT_TENSORFLOW = f"import sys; sys.modules['tensorflow'] = None\n{RUN}"
 
 
 @pytest.mark.slow
-def test_jax_trains_and_translates_without_tensorflow_what_tensorflow_goes_on_with(folder, output):
+def test_a_run_of_jax_without_tensorflow_resumes_on_tensorflow(folder, output):
     data = ["--data", "numbers.tsv", "--n-sentences", "60"]
     for backend, code, script, *arguments in (
         ("jax", WITHOUT_TENSORFLOW, "train.py", "--run", "runs/jax", "--epochs", "1", *data, *TINY),
@@ -155,10 +155,10 @@ class Hostile:
 
 
 def test_bad_data_is_a_clear_error_and_leaves_no_run(folder):
-    whole = pickle.dumps([["one", "eins"]] * 9)
+    valid = pickle.dumps([["one", "eins"]] * 9)
     files = {
         "hostile.pkl": pickle.dumps(Hostile()),
-        "truncated.pkl": whole[:-9],
+        "truncated.pkl": valid[:-9],
         "few.tsv": b"one\teins\n",
         "blank.tsv": b"\t\n \t \n",
     }
@@ -182,15 +182,15 @@ def test_bad_data_is_a_clear_error_and_leaves_no_run(folder):
         ["--rate", "1.5"],
     ],
 )
-def test_impossible_settings_are_refused_and_leave_no_run(folder, arguments):
-    run = ["--run", "runs/impossible", "--data", "numbers.tsv"]
+def test_invalid_settings_are_refused_and_leave_no_run(folder, arguments):
+    run = ["--run", "runs/invalid", "--data", "numbers.tsv"]
     error = run_script("train.py", *run, *arguments, folder=folder, expected=2)
     assert "Received: " in error.splitlines()[-1]
-    assert not (folder / "runs/impossible").exists()
+    assert not (folder / "runs/invalid").exists()
 
 
 @pytest.mark.parametrize("script", ["translate.py", "evaluate.py", "plot_losses.py"])
-def test_a_folder_that_is_no_run_is_a_clear_error(folder, script):
+def test_a_folder_that_is_not_a_run_is_a_clear_error(folder, script):
     (folder / "empty").mkdir(exist_ok=True)
     arguments = ["empty", "one"] if script == "translate.py" else ["empty"]
     error = run_script(script, *arguments, folder=folder, expected=2)
@@ -198,7 +198,7 @@ def test_a_folder_that_is_no_run_is_a_clear_error(folder, script):
 
 
 @pytest.mark.exhaustive
-def test_each_line_of_a_file_has_its_translation(folder, output):
+def test_each_line_of_a_file_is_translated_separately(folder, output):
     lines = ["\ufeffone", "two\u2028three", "", "four\x0cfive"]
     (folder / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     printed = run_script("translate.py", "runs/numbers", "--file", "lines.txt", folder=folder)
@@ -207,7 +207,7 @@ def test_each_line_of_a_file_has_its_translation(folder, output):
     assert printed == "".join(alone)
 
 
-def test_runs_of_one_name_are_two_curves(folder, output):
+def test_runs_with_the_same_name_are_plotted_separately(folder, output):
     shutil.copytree(folder / "runs/numbers", folder / "copy/numbers")
     runs = ["runs/numbers", "copy/numbers"]
     run_script("plot_losses.py", *runs, "--output", "two.svg", folder=folder)
@@ -219,14 +219,14 @@ RECIPES = sorted((SCRIPTS / "recipes").glob("*.txt"))
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=[recipe.stem for recipe in RECIPES])
-def test_a_recipe_lacks_nothing_but_its_data(folder, recipe):
+def test_a_recipe_needs_only_its_data(folder, recipe):
     error = run_script("train.py", f"@{recipe}", folder=folder, expected=2)
     assert "error: No file of sentence pairs here" in error or "can be streamed" in error
     assert not (folder / "runs" / recipe.stem).exists()
 
 
 @pytest.mark.slow
-def test_a_streamed_run_with_all_that_there_is(folder):
+def test_a_streamed_run_with_all_options(folder):
     for name, pairs in {"train": PAIRS[:-30], "val": PAIRS[-30:-15], "test": PAIRS[-15:]}.items():
         lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
         (folder / f"{name}.tsv").write_text(lines, encoding="utf-8")
@@ -252,18 +252,18 @@ def test_a_streamed_run_with_all_that_there_is(folder):
     missing = run_script("translate.py", "runs/all", *flags, "epoch-9", folder=folder, expected=2)
     assert "it has no weights/epoch-9.weights.h5" in missing
     run_script("translate.py", "runs/all", *flags, "average", folder=folder)
-    go_on = ["--run", "runs/all", "--resume", "--epochs", "3"]
+    resume = ["--run", "runs/all", "--resume", "--epochs", "3"]
     [[batches, *others]] = run.read_block_stats()
-    run.write_block_stats([[batches + 1, *others]])  # is it used?
-    assert "batches.json" in run_script("train.py", *go_on, folder=folder, expected=2)
+    run.write_block_stats([[batches + 1, *others]])  # resuming fails if it is used
+    assert "batches.json" in run_script("train.py", *resume, folder=folder, expected=2)
     run.write_block_stats([[batches, *others]])
-    again = run_script("train.py", *go_on, folder=folder)
+    again = run_script("train.py", *resume, folder=folder)
     assert "Epoch 3/3" in again and "Epoch 2/3" not in again
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", some_of(("bahdanau", "luong"), quick=["bahdanau"]))
-def test_the_recurrent_translators_are_trained_and_used_alike(folder, output, model):
+def test_recurrent_translators_are_trained_and_used_the_same_way(folder, output, model):
     run, data = f"runs/{model}", ["--data", "numbers.tsv", "--n-sentences", "120"]
     arguments = ["--run", run, "--model", model, "--epochs", "1", *data, *TINY]
     assert "BLEU" in run_script("train.py", *arguments, folder=folder)

@@ -10,7 +10,7 @@ from run_script import run_script
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 
 NAMES = ("anna", "tom", "lena", "paul", "ida", "max", "eva", "jan", "mia", "leo", "ben", "zoe")
-# Each verb has its own things: words can be guessed from others, and ends belong to beginnings.
+# Each verb has its own objects, so that context predicts masked words and next sentences.
 THINGS = {
     "eats": ("bread", "soup", "rice"),
     "drinks": ("tea", "milk", "juice"),
@@ -27,7 +27,7 @@ SENTENCES = [
 
 
 @pytest.mark.slow
-def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
+def test_both_losses_fall_below_the_baselines_without_context(tmp_path):
     order = np.random.default_rng(0).permutation(len(SENTENCES))
     (tmp_path / "text.txt").write_text("".join(SENTENCES[i] for i in order))
     sizes = ["--seq-length", 16, "--d-model", 32, "--batch-size", 16, "--learning-rate", 0.004]
@@ -52,7 +52,7 @@ def test_both_losses_fall_below_those_of_guesses_without_context(tmp_path):
         ("a\n\n" + "b c\n" * 50, "needs at least ten documents"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path, text, message):
+def test_unusable_files_are_refused(tmp_path, text, message):
     if text is not None:
         (tmp_path / "text.txt").write_text(text)
     error = run_script("train_bert.py", "text.txt", folder=tmp_path, expected=2)

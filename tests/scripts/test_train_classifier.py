@@ -18,7 +18,7 @@ LINES = [
 
 
 @pytest.mark.slow
-def test_labels_are_learned_from_scratch_or_with_a_bert(tmp_path):
+def test_labels_are_learned_from_scratch_and_with_a_bert(tmp_path):
     (tmp_path / "labels.tsv").write_text("".join(LINES))
     tokenizer = WordPieceTokenizer.train([line.split("\t")[0] for line in LINES])
     tokenizer.save(tmp_path / "bert/tokenizer.json")
@@ -27,10 +27,10 @@ def test_labels_are_learned_from_scratch_or_with_a_bert(tmp_path):
     body.save(tmp_path / "bert/bert.keras")
     for options in (["--epochs", 10], ["--bert", "bert", "--epochs", 20]):
         printed = run_script("train_classifier.py", "labels.tsv", *options, folder=tmp_path)
-        right = re.search(r"^animal, tool: accuracy ([\d.]+)%", printed, re.MULTILINE)[1]
-        assert float(right) > 95, printed
+        accuracy = re.search(r"^animal, tool: accuracy ([\d.]+)%", printed, re.MULTILINE)[1]
+        assert float(accuracy) > 95, printed
     found = Classify.from_run(tmp_path / "runs/labels")(["tom has a cat now", "ida has a axe here"])
-    assert [one["label"] for one in found] == ["animal", "tool"]
+    assert [result["label"] for result in found] == ["animal", "tool"]
     run_script("attention_html.py", "--bert", "runs/labels", "tom has a cat", folder=tmp_path)
     assert "tom" in (tmp_path / "attention.html").read_text()
 
@@ -39,7 +39,7 @@ def test_labels_are_learned_from_scratch_or_with_a_bert(tmp_path):
     ("text", "message"),
     [(None, "No file of sentence pairs here"), ("a text without a label\n", "tab")],
 )
-def test_what_cannot_be_is_refused(tmp_path, text, message):
+def test_unusable_files_are_refused(tmp_path, text, message):
     if text is not None:
         (tmp_path / "labels.tsv").write_text(text)
     error = run_script("train_classifier.py", "labels.tsv", folder=tmp_path, expected=2)

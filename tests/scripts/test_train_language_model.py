@@ -12,13 +12,13 @@ TEXT = "the cat sees the dog and runs\nthe dog sees the bird and barks\n" * 100
 
 
 @pytest.mark.slow
-def test_both_models_beat_the_frequencies_and_go_on_with_a_text(tmp_path):
+def test_both_models_beat_the_frequency_baseline_and_continue_a_prompt(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
     options = ["--epochs", 40, "--prompt", "the bird sees"]
     printed = run_script("train_language_model.py", "text.txt", *options, folder=tmp_path)
     report = printed[printed.index("validation perplexity,") :].splitlines()
     frequencies, lstm, transformer = (float(line.split()[0]) for line in report[1:])
-    # Only the first animal is open; a sentence has nine words with its end.
+    # Only the first animal of a sentence is unpredictable.
     assert lstm < 1.6 < frequencies / 3 and transformer < 1.6
     for kind, line in zip(("lstm", "transformer"), report[2:], strict=True):
         model = keras.models.load_model(tmp_path / f"runs/language/{kind}.keras")
@@ -27,7 +27,7 @@ def test_both_models_beat_the_frequencies_and_go_on_with_a_text(tmp_path):
 
 
 @pytest.mark.slow
-def test_prefixes_are_learned_as_well(tmp_path):
+def test_training_on_prefixes(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT[:124])
     options = ["--model", "lstm", "--epochs", 1, "--prefixes"]
     printed = run_script("train_language_model.py", "text.txt", *options, folder=tmp_path)
@@ -38,7 +38,7 @@ def test_prefixes_are_learned_as_well(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"), [(None, "No text file here"), ("\n", "contains no text")]
 )
-def test_what_cannot_be_is_refused(tmp_path, text, message):
+def test_unusable_files_are_refused(tmp_path, text, message):
     if text is not None:
         (tmp_path / "text.txt").write_text(text)
     error = run_script("train_language_model.py", "text.txt", folder=tmp_path, expected=2)

@@ -12,11 +12,11 @@ datasets = pytest.importorskip("sklearn.datasets")
 
 
 @pytest.mark.slow
-def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
+def test_a_short_training_beats_chance_and_writes_its_files(tmp_path):
     printed = run_script("train_vit.py", "--epochs", 10, folder=tmp_path)
-    rights = re.findall(r"(\d+)x\1: accuracy ([\d.]+)%, \d+ s", printed)
-    assert [side for side, _ in rights] == ["8", "16"]
-    assert all(float(right) > 30 for _, right in rights), printed
+    accuracies = re.findall(r"(\d+)x\1: accuracy ([\d.]+)%, \d+ s", printed)
+    assert [side for side, _ in accuracies] == ["8", "16"]
+    assert all(float(accuracy) > 30 for _, accuracy in accuracies), printed
     files = ["filters.png", "positions.png", "vit.keras", "vit_16x16.keras"]
     assert sorted(os.listdir(tmp_path / "runs/digits")) == files
     tuned = keras.models.load_model(tmp_path / "runs/digits/vit_16x16.keras")
@@ -24,8 +24,8 @@ def test_a_short_training_is_better_than_chance_and_leaves_its_files(tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_a_whole_training_has_97_percent_of_the_digits_right(tmp_path):
-    """Of 899 digits; fine-tuned, which takes a tenth of the epochs, nine more may be wrong."""
+def test_a_full_training_reaches_97_percent_accuracy(tmp_path):
+    """Of 899 digits. Fine-tuning takes a tenth of the epochs and may misclassify nine more."""
     printed = run_script("train_vit.py", folder=tmp_path)
     small, large = re.findall(r"accuracy ([\d.]+)%", printed)
     assert float(small) >= 97 and float(large) >= 96, printed

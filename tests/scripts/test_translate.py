@@ -1,7 +1,7 @@
 """translate.py as a user runs it."""
 
 import pytest
-from run_script import Terminal, run_and_listen, run_script
+from run_script import Terminal, capture_script, run_script
 from translating import shared_translate
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -11,33 +11,33 @@ def translations(sentences):
     return "".join(f"{translation}\n" for translation in shared_translate()(sentences))
 
 
-def test_it_translates_what_is_given_and_prints_nothing_else(folder):
+def test_it_translates_arguments_and_prints_nothing_else(folder):
     sentences = ["one two", "", "five"]
-    output, errors = run_and_listen("translate.py", "run", *sentences, folder=folder)
+    output, errors = capture_script("translate.py", "run", *sentences, folder=folder)
     assert output == translations(sentences)
     assert errors == "Loading run; the first translation takes a few more seconds.\n"
 
 
-def test_it_translates_what_comes_in(folder):
+def test_it_translates_standard_input(folder):
     output = run_script("translate.py", "run", folder=folder, text="one two\n\nfive")
     assert output == translations(["one two", "", "five"])
 
 
-def test_it_translates_a_long_file_in_its_order(folder):
+def test_it_translates_a_long_file_in_order(folder):
     some = ["one", "two three", "", "four", "five one"]  # more lines than are read at a time
     (folder / "long.txt").write_text("\n".join(some * 900), encoding="utf-8")
-    output, errors = run_and_listen("translate.py", "run", "--file", "long.txt", folder=folder)
+    output, errors = capture_script("translate.py", "run", "--file", "long.txt", folder=folder)
     assert output == translations(some) * 900
-    assert len(errors.splitlines()) == 1  # no progress, for no one looks
+    assert len(errors.splitlines()) == 1  # no progress without a terminal
 
 
-def test_nothing_is_translated_to_nothing(folder):
+def test_empty_input_gives_empty_output(folder):
     (folder / "empty.txt").touch()
     assert run_script("translate.py", "run", "--file", "empty.txt", folder=folder) == ""
     assert run_script("translate.py", "run", folder=folder) == ""
 
 
-def test_the_best_are_printed_with_their_scores(folder):
+def test_n_best_translations_are_printed_with_their_scores(folder):
     options = {"beam_size": 4, "n_best": 2}
     command = ["--beam", 4, "--n-best", 2, "one two", "five"]
     output = run_script("translate.py", "run", *command, folder=folder)
@@ -48,7 +48,7 @@ def test_the_best_are_printed_with_their_scores(folder):
     assert all(len(score.split(".")[1]) == 3 for score, _ in lines)
 
 
-def test_somebody_who_types_has_each_translation_before_the_next_sentence(folder):
+def test_interactive_input_is_translated_sentence_by_sentence(folder):
     output, printed = Terminal(), []
 
     class Typing(Terminal):
@@ -57,7 +57,7 @@ def test_somebody_who_types_has_each_translation_before_the_next_sentence(folder
             return super().readline(*size)
 
     options = {"folder": folder, "stdin": Typing("one two\nfive\n"), "output": output}
-    run_and_listen("translate.py", "run", **options)
+    capture_script("translate.py", "run", **options)
     first, second = map(translations, (["one two"], ["five"]))
     prompt = "Sentence: "
     assert printed == [
@@ -68,18 +68,18 @@ def test_somebody_who_types_has_each_translation_before_the_next_sentence(folder
 
 
 @pytest.mark.exhaustive
-def test_who_types_into_a_file_is_asked_beside_it(folder):
+def test_the_prompt_goes_to_stderr_if_output_is_redirected(folder):
     options = {"folder": folder, "stdin": Terminal("one two\n")}
-    output, errors = run_and_listen("translate.py", "run", **options)
+    output, errors = capture_script("translate.py", "run", **options)
     assert output == translations(["one two"])
     assert errors.endswith("Sentence: " * 2)
 
 
-def test_it_draws_what_it_looked_at(folder):
-    command = ["--attention", "look.png", "one two three"]
+def test_it_plots_the_attention_weights(folder):
+    command = ["--attention", "attention.png", "one two three"]
     output = run_script("translate.py", "run", *command, folder=folder)
     assert output == translations(["one two three"])
-    assert (folder / "look.png").read_bytes().startswith(PNG)
+    assert (folder / "attention.png").read_bytes().startswith(PNG)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_it_draws_what_it_looked_at(folder):
         (["one " * 1025], "Sentence 1 is too long: split it"),
     ],
 )
-def test_what_cannot_be_is_refused(folder, arguments, message):
+def test_invalid_arguments_are_refused(folder, arguments, message):
     (folder / "latin.txt").write_bytes("für\n".encode("latin-1"))
     error = run_script("translate.py", "run", *arguments, folder=folder, expected=2)
     last = error.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""What one update made of several batches promises: it is that of one large batch."""
+"""Gradient accumulation: several small batches update the weights as one large batch does."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def dataset():
 
 
 def make_batches(dataset, batch_size, multiple=1):
-    # Of one bucket, or the large batches would hold other pairs than the small ones.
+    # All pairs are in one bucket. With several, large batches would not consist of small ones.
     source, target = dataset.source_tokenizer, dataset.target_tokenizer
     examples = [(encode_source(source, x), encode_target(target, y)) for x, y in dataset.train]
     kept = [example for example in examples if len(example[0]) <= 4][:72]
@@ -28,7 +28,7 @@ def make_batches(dataset, batch_size, multiple=1):
     return LengthBuckets(kept, batch_size, *sizes, multiple=multiple)
 
 
-def trained(dataset, batches, **options):
+def train(dataset, batches, **options):
     model = make_model(dataset)
     steps = options.get("gradient_accumulation_steps", 1)
     schedule = WarmupSchedule(d_model=16, warmup_steps=4, scale=0.1, accumulation=steps)
@@ -40,19 +40,19 @@ def trained(dataset, batches, **options):
 
 
 @pytest.fixture(scope="module")
-def free(dataset):
-    """The weights after training without clipping, and the totals."""
-    return trained(dataset, make_batches(dataset, 16))
+def unclipped(dataset):
+    """Returns the weights after training without clipping, and the totals."""
+    return train(dataset, make_batches(dataset, 16))
 
 
-@pytest.mark.parametrize("clip", some_of({"free": None, "clipped": 0.05}, quick=["free"]))
-def test_two_batches_added_up_are_one_of_twice_the_size(dataset, free, clip):
+@pytest.mark.parametrize("clip", some_of({"unclipped": None, "clipped": 0.05}, quick=["unclipped"]))
+def test_two_accumulated_batches_equal_one_of_twice_the_size(dataset, unclipped, clip):
     large = make_batches(dataset, 16)
     small = make_batches(dataset, 8, multiple=2)
     words = {np.count_nonzero(small[i][1]) for i in range(len(small))}
     assert len(words) > 1 and len(small) == 2 * len(large) > 4
-    expected, totals = trained(dataset, large, global_clipnorm=clip) if clip else free
-    weights, same_totals = trained(
+    expected, totals = train(dataset, large, global_clipnorm=clip) if clip else unclipped
+    weights, same_totals = train(
         dataset, small, global_clipnorm=clip, gradient_accumulation_steps=2
     )
     for a, b in zip(weights, expected, strict=True):
@@ -60,12 +60,12 @@ def test_two_batches_added_up_are_one_of_twice_the_size(dataset, free, clip):
     assert same_totals[2] == totals[2]
 
 
-def test_the_clipping_is_at_work(dataset, free):
-    clipped, _ = trained(dataset, make_batches(dataset, 16), global_clipnorm=1e-4)
-    assert max(np.abs(a - b).max() for a, b in zip(free[0], clipped, strict=True)) > 1e-3
+def test_clipping_changes_the_weights(dataset, unclipped):
+    clipped, _ = train(dataset, make_batches(dataset, 16), global_clipnorm=1e-4)
+    assert max(np.abs(a - b).max() for a, b in zip(unclipped[0], clipped, strict=True)) > 1e-3
 
 
-def test_batches_of_padding_fill_the_last_group(dataset):
+def test_padding_batches_complete_the_last_group(dataset):
     batches = make_batches(dataset, 16, multiple=4)
     plain = make_batches(dataset, 16)
     assert len(plain) % 4 and len(batches) % 4 == 0

@@ -1,4 +1,4 @@
-"""What averaging promises: the mean, and nothing of what was there lost."""
+"""Checkpoint averaging, and temporary use of EMA weights."""
 
 import h5py
 import keras
@@ -13,7 +13,7 @@ from keras_transformer.training.averaging import average_weights, averaged_weigh
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The folder of a run with the weights of three epochs, no two of them alike."""
+    """Creates a run folder with different weights for each of three epochs."""
     run = RunFolder(tmp_path_factory.mktemp("run"))
     dataset = make_dataset()
     run.create(RunConfig(d_model=32, d_ff=64, n=1, h=2, max_length=8), dataset)
@@ -31,7 +31,7 @@ def weights_of(file):
     return model.get_weights()
 
 
-def test_averages_of_the_optimizer_are_in_the_model_for_a_while_only():
+def test_ema_weights_are_in_the_model_only_within_the_context():
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3)])
     optimizer = keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5)
     optimizer.build(model.trainable_variables)
@@ -39,7 +39,7 @@ def test_averages_of_the_optimizer_are_in_the_model_for_a_while_only():
     for _ in range(2):
         optimizer.apply([keras.ops.ones(w.shape) for w in model.trainable_variables])
     weights = model.get_weights()
-    # After the first update it is the weights themselves, 0.1 below the initial ones.
+    # The EMA starts with the weights after the first update, which are 0.1 below the initial ones.
     with averaged_weights(model, optimizer):
         for found, first in zip(model.get_weights(), initial, strict=True):
             np.testing.assert_allclose(found, first - (0.5 * 0.1 + 0.5 * 0.2), atol=1e-6)
@@ -59,14 +59,14 @@ def test_the_average_is_the_mean(run, tmp_path):
         np.testing.assert_allclose(mean, other, atol=1e-6)
 
 
-def test_the_average_of_one_is_that_one(run, tmp_path):
+def test_the_average_of_one_file_is_that_file(run, tmp_path):
     file = run.epoch_weights()[0]
     average_weights([file], tmp_path / "mean.weights.h5")
     for mean, other in zip(weights_of(tmp_path / "mean.weights.h5"), weights_of(file), strict=True):
         np.testing.assert_array_equal(mean, other)
 
 
-def test_refuses_nothing_and_other_models(run, tmp_path):
+def test_refuses_missing_damaged_and_mismatched_files(run, tmp_path):
     target = tmp_path / "mean.weights.h5"
     with pytest.raises(ValueError, match="no files"):
         average_weights([], target)
@@ -82,7 +82,7 @@ def test_refuses_nothing_and_other_models(run, tmp_path):
     assert not target.exists()
 
 
-def test_the_script_averages(run, tmp_path):
+def test_the_script_averages_checkpoints(run, tmp_path):
     out = run_script("average_checkpoints.py", run.path, "--last", "2", folder=tmp_path)
     assert "--weights average" in out and run.weights_file("average").exists()
     assert "error: " in run_script(

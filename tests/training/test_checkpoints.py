@@ -1,4 +1,4 @@
-"""What checkpoints promise: the last whole one is never lost, and nothing else is read."""
+"""Checkpoints: exact restoring, atomic saving, and refusal of damaged or mismatched files."""
 
 import json
 import os
@@ -20,7 +20,7 @@ COUNTERS = {"epoch": 3, "totals": [0.1, 1 / 3], "history": [{"epoch": 1, "loss":
 
 
 def make(folder, units=4, optimizer=keras.optimizers.Adam):
-    """Checkpoints of a model that has a random generator, and of its optimizer."""
+    """Returns checkpoints of an optimizer and of a model with a random generator."""
     model = keras.Sequential(
         [
             keras.Input((3,)),
@@ -37,7 +37,7 @@ def make(folder, units=4, optimizer=keras.optimizers.Adam):
 
 
 def fill(checkpoints, value):
-    """Sets the variables to other numbers each, which depend on a value."""
+    """Sets all variables to distinct numbers that depend on a value."""
     for i, variable in enumerate(checkpoints.variables):
         numbers = np.arange(np.prod(variable.shape)).reshape(variable.shape) + 100 * i + value
         is_float = "float" in variable.dtype
@@ -54,7 +54,7 @@ def names(checkpoints):
 
 @pytest.fixture
 def saved(tmp_path):
-    """Checkpoints, the last of which is filled by 1; the variables go on to 2."""
+    """Returns checkpoints after `fill(1)`, saving and `fill(2)`."""
     checkpoints = make(tmp_path / "checkpoints")
     fill(checkpoints, 1)
     checkpoints.save(COUNTERS)
@@ -69,7 +69,7 @@ def assert_restores(checkpoints, value, counters=COUNTERS):
     assert values(checkpoints) == values(expected)
 
 
-# There and back
+# Round trips
 
 
 @pytest.mark.every_backend
@@ -79,24 +79,24 @@ def test_restores_all_variables_bit_for_bit(saved):
     assert_restores(other, 1)
 
 
-def test_restores_numbers_that_are_no_numbers(tmp_path):
+def test_restores_nan_infinity_and_subnormal_numbers(tmp_path):
     checkpoints = make(tmp_path)
-    odd = np.array([np.nan, -0.0, np.inf, np.float32(1e-42)] * 3, dtype="float32").reshape(3, 4)
-    checkpoints.variables[0].assign(odd)
+    special = np.array([np.nan, -0.0, np.inf, np.float32(1e-42)] * 3, dtype="float32").reshape(3, 4)
+    checkpoints.variables[0].assign(special)
     checkpoints.save({})
     fill(checkpoints, 2)
     checkpoints.restore()
-    assert ops.convert_to_numpy(checkpoints.variables[0]).tobytes() == odd.tobytes()
+    assert ops.convert_to_numpy(checkpoints.variables[0]).tobytes() == special.tobytes()
 
 
-def test_nothing_saved_is_nothing_restored(tmp_path):
+def test_restoring_without_a_checkpoint_changes_nothing(tmp_path):
     checkpoints = make(tmp_path / "nowhere")
     before = values(checkpoints)
     assert checkpoints.restore() is None
     assert values(checkpoints) == before and not checkpoints.folder.exists()
 
 
-def test_only_the_last_one_is_kept(saved):
+def test_only_the_last_checkpoint_is_kept(saved):
     saved.save({"epoch": 4})
     assert names(saved) == ["000002"]
     fill(saved, 3)
@@ -106,7 +106,7 @@ def test_only_the_last_one_is_kept(saved):
     assert_restores(make(saved.folder), 3, {"epoch": 5})
 
 
-def test_older_ones_go_when_the_new_one_is_whole(saved, monkeypatch):
+def test_older_checkpoints_are_removed_once_the_new_one_is_complete(saved, monkeypatch):
     restored = []
 
     def remove(path, **options):
@@ -116,14 +116,14 @@ def test_older_ones_go_when_the_new_one_is_whole(saved, monkeypatch):
     monkeypatch.setattr(shutil, "rmtree", remove)
     saved.save({"epoch": 4})
     assert restored == [{"epoch": 4}]
-    assert names(saved) == ["000001", "000002"]  # removing was not possible
+    assert names(saved) == ["000001", "000002"]  # `remove` above leaves the older one
     assert_restores(make(saved.folder), 2, {"epoch": 4})
 
 
-# Whole or not at all
+# Atomic saving
 
 
-def test_a_half_written_checkpoint_is_ignored(saved):
+def test_a_partial_checkpoint_is_ignored(saved):
     half = saved.folder / "partial-1-000002"
     shutil.copytree(saved.folder / "000001", half)
     (half / "counters.json").write_text('{"epoch": 9}')
@@ -138,7 +138,7 @@ def test_only_numbered_folders_are_checkpoints(saved):
     assert_restores(make(saved.folder), 1)
 
 
-def test_a_full_disk_keeps_the_last_one(saved):
+def test_a_full_disk_keeps_the_last_checkpoint(saved):
     with pytest.raises(OSError, match=r"(?s)could not be written.*unchanged"), full_disk(0):
         saved.save({"epoch": 4})
     assert names(saved) == ["000001"]
@@ -146,7 +146,7 @@ def test_a_full_disk_keeps_the_last_one(saved):
 
 
 @pytest.mark.parametrize("fails", ["os.replace", "os.fsync", "json.dumps"])
-def test_whatever_fails_keeps_the_last_one(saved, monkeypatch, fails):
+def test_any_failure_keeps_the_last_checkpoint(saved, monkeypatch, fails):
     def fail(*arguments):
         raise OSError("disk full")
 
@@ -165,7 +165,7 @@ checkpoints = make(sys.argv[1])
 fill(checkpoints, 5)
 """
 SAVE = OTHER_PROCESS + "checkpoints.save({'epoch': 6})\n"
-SAVE_ON_A_DISK_THAT_GETS_FULL = f"""{OTHER_PROCESS}
+SAVE_WHILE_THE_DISK_FILLS_UP = f"""{OTHER_PROCESS}
 for size in (100, 4096):
     try:
         with full_disk(size):
@@ -188,16 +188,16 @@ def run(code, folder, backend):
 
 
 @pytest.mark.slow
-def test_a_disk_that_gets_full_keeps_the_last_one(saved):
+def test_a_disk_that_fills_up_keeps_the_last_checkpoint(saved):
     pytest.importorskip("resource", reason="needs POSIX limits of file size")
-    done = run(SAVE_ON_A_DISK_THAT_GETS_FULL, saved.folder, keras.config.backend())
+    done = run(SAVE_WHILE_THE_DISK_FILLS_UP, saved.folder, keras.config.backend())
     assert_restores(make(saved.folder), 1)
     assert (done.returncode, done.stdout) == (0, "['000001']\n" * 2), done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.every_backend
-def test_reads_what_the_other_backend_wrote(saved):
+def test_restores_a_checkpoint_of_the_other_backend(saved):
     other = {"tensorflow": "jax", "jax": "tensorflow"}.get(keras.config.backend(), "jax")
     done = run(SAVE, saved.folder, other)
     if f"No module named '{other}'" in done.stderr:
@@ -206,11 +206,11 @@ def test_reads_what_the_other_backend_wrote(saved):
     assert_restores(make(saved.folder), 5, {"epoch": 6})
 
 
-# What is refused
+# Refused checkpoints
 
 
 def assert_refused(checkpoints):
-    """Nothing is restored, not even a part."""
+    """Checks that restoring fails and changes no variable."""
     fill(checkpoints, 7)
     before = values(checkpoints)
     with pytest.raises(ValueError, match=r"000001 does not match this run, or is damaged: "):
@@ -225,7 +225,7 @@ def assert_refused(checkpoints):
         ({"optimizer": keras.optimizers.SGD}, r"the optimizer is SGD\. Received: Adam$"),
         ({"optimizer": keras.optimizers.AdamW}, r"the optimizer is AdamW\. Received: Adam$"),
     ],
-    ids=["another size", "another optimizer", "one of the same variables"],
+    ids=["another size", "another optimizer", "an optimizer with the same variables"],
 )
 def test_refuses_a_checkpoint_of_another_model(saved, other, message):
     checkpoints = make(saved.folder, **other)
@@ -234,7 +234,7 @@ def test_refuses_a_checkpoint_of_another_model(saved, other, message):
         checkpoints.restore()
 
 
-def test_refuses_variables_of_other_shapes(saved):
+def test_refuses_a_checkpoint_that_lacks_a_variable(saved):
     path = saved.folder / "000001" / "variables.h5"
     with h5py.File(path, "r+") as file:
         del file["model/0000"]
@@ -259,15 +259,15 @@ def test_refuses_an_incomplete_checkpoint(saved, name):
     assert_refused(saved)
 
 
-def test_refuses_a_checkpoint_that_is_damaged_inside(saved):
+def test_refuses_a_checkpoint_with_a_corrupt_hdf5_structure(saved):
     path = saved.folder / "000001" / "variables.h5"
     content = path.read_bytes()
-    before, _, after = content.rpartition(b"SNOD")  # which begins a table of contents of HDF5
+    before, _, after = content.rpartition(b"SNOD")  # signature of an HDF5 symbol table node
     path.write_bytes(before + b"XXXX" + after)
     assert_refused(saved)
 
 
-def test_the_counters_can_be_read_by_people(saved):
+def test_counters_are_human_readable(saved):
     text = (saved.folder / "000001" / "counters.json").read_text(encoding="utf-8")
     assert json.loads(text) == COUNTERS
 

@@ -1,4 +1,4 @@
-"""Batches for `fit`."""
+"""Conversion of batches for `fit`."""
 
 import keras
 import numpy as np
@@ -9,7 +9,7 @@ import keras_transformer as kt
 
 
 class Squares(keras.utils.PyDataset):
-    """Batches of other lengths, and in other epochs another number of them."""
+    """Batches of different sizes, whose number changes from epoch to epoch."""
 
     epoch = 0
 
@@ -31,7 +31,7 @@ tensorflow_only = pytest.mark.skipif(
 
 
 @tensorflow_only
-def test_every_epoch_has_its_batches_in_their_order():
+def test_every_epoch_yields_its_batches_in_order():
     dataset, expected = kt.as_dataset(Squares()), Squares()
     for epoch, indices in enumerate([[0, 1, 2], [0, 1, 2], [0, 1, 0]]):
         expected.epoch = epoch
@@ -42,7 +42,7 @@ def test_every_epoch_has_its_batches_in_their_order():
 
 
 @tensorflow_only
-def test_the_structure_and_types_stay():
+def test_structure_and_dtypes_are_preserved():
     data = tiny.make_dataset()
     batches, _ = tiny.make_batches(data)
     (source, target_input), target = next(kt.as_dataset(batches).as_numpy_iterator())
@@ -51,7 +51,7 @@ def test_the_structure_and_types_stay():
     np.testing.assert_array_equal(target_input, expected_input)
     np.testing.assert_array_equal(target, expected)
     assert source.dtype == "int32"
-    # `fit` builds a model by what does not change.
+    # `fit` builds a model from the dimensions that are the same in all batches.
     (source, _), _ = kt.as_dataset(batches).element_spec
     assert source.shape == (None, None)
     x, _ = kt.as_dataset(Squares()).element_spec
@@ -59,7 +59,7 @@ def test_the_structure_and_types_stay():
 
 
 @tensorflow_only
-def test_what_goes_wrong_in_a_batch_is_told():
+def test_an_error_in_a_batch_is_raised():
     class Broken(Squares):
         def __getitem__(self, index):
             if index == 1:

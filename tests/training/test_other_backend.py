@@ -1,4 +1,4 @@
-"""A run begun on the other backend goes on here along the curve of one that stayed there."""
+"""A run that changes its backend between epochs has the losses of one that does not."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from tiny import make_batches, make_dataset, make_trainer
 
 OTHER = {"tensorflow": "jax", "jax": "tensorflow"}
 EPOCHS = 5
-BEGIN = f"""
+START = f"""
 import sys
 from tiny import make_batches, make_dataset, make_trainer
 dataset = make_dataset()
@@ -21,16 +21,16 @@ for folder, epochs in zip(sys.argv[1:], ({EPOCHS}, 2)):
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_along_the_same_curve(tmp_path):
+def test_a_run_resumed_on_another_backend_has_the_same_losses(tmp_path):
     backend = OTHER[keras.config.backend()]
     tests = os.path.dirname(os.path.dirname(__file__))
     environment = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": tests}
     stayed, moved = tmp_path / "stayed", tmp_path / "moved"
-    command = [sys.executable, "-c", BEGIN, str(stayed), str(moved)]
-    begun = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if f"No module named '{backend}'" in begun.stderr:
+    command = [sys.executable, "-c", START, str(stayed), str(moved)]
+    started = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if f"No module named '{backend}'" in started.stderr:
         pytest.skip(f"needs {backend}")
-    assert begun.returncode == 0, begun.stderr
+    assert started.returncode == 0, started.stderr
     dataset = make_dataset()
     trainer = make_trainer(dataset, moved, rate=0.0)
     history, _ = trainer.train(*make_batches(dataset), EPOCHS)

@@ -1,4 +1,4 @@
-"""The settings of a process that trains."""
+"""Settings of the training process: memory allocator and oneDNN."""
 
 import os
 import platform
@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-# Uses 100 MB, more than glibc keeps by itself, again and again, in a thread of its own.
-USE_MEMORY = """
+# Repeatedly allocates 100 MB, more than glibc retains by default, in a separate thread.
+ALLOCATE_MEMORY = """
 import ctypes, resource, sys, threading
 from keras_transformer.training.process import tune_process
 if sys.argv[1] == "tuned":
@@ -35,24 +35,24 @@ def output(code, *arguments, **variables):
     return subprocess.check_output(command, env=environment, text=True)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator of glibc")
-def test_freed_memory_is_used_again():
-    faults = {how: int(output(USE_MEMORY, how)) for how in ("tuned", "as it is")}
-    assert faults["tuned"] < 100 < faults["as it is"], faults
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the allocator of glibc")
+def test_freed_memory_is_reused():
+    faults = {mode: int(output(ALLOCATE_MEMORY, mode)) for mode in ("tuned", "default")}
+    assert faults["tuned"] < 100 < faults["default"], faults
 
 
-@pytest.mark.parametrize("own", ["0", "1"])
-def test_a_setting_of_the_user_stays(own):
+@pytest.mark.parametrize("setting", ["0", "1"])
+def test_a_user_setting_is_kept(setting):
     code = """
 import os
 from keras_transformer.training.process import tune_process
 tune_process()
 print(os.environ["TF_ENABLE_ONEDNN_OPTS"])
 """
-    assert output(code, TF_ENABLE_ONEDNN_OPTS=own) == f"{own}\n"
+    assert output(code, TF_ENABLE_ONEDNN_OPTS=setting) == f"{setting}\n"
 
 
-def test_onednn_is_on_otherwise():
+def test_onednn_is_enabled_by_default():
     code = """
 import os, sys
 os.environ.pop("TF_ENABLE_ONEDNN_OPTS", None)

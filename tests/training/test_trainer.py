@@ -1,4 +1,4 @@
-"""What the loop promises: the same history twice, and a run that cannot be lost."""
+"""Trainer: reproducible runs, exact resumption after interrupts and kills, early stopping."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from keras import ops
 from quick import some_of
-from tiny import PAIRS, WORDS, At, make_batches, make_dataset, make_model, make_trainer
+from tiny import PAIRS, WORDS, CallAt, make_batches, make_dataset, make_model, make_trainer
 
 from keras_transformer import BlockSettings, RunFolder, Trainer, TransformerModel, Translate
 from keras_transformer.backends import backend_module
@@ -35,9 +35,9 @@ def dataset():
 
 
 @pytest.fixture(scope="module")
-def whole(dataset, tmp_path_factory):
-    """A trainer that has trained all epochs at a stretch, and its history."""
-    trainer = make_trainer(dataset, tmp_path_factory.mktemp("whole"), keep_weights=2)
+def uninterrupted(dataset, tmp_path_factory):
+    """Trains all epochs without interruption; returns the trainer and its history."""
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("uninterrupted"), keep_weights=2)
     history, interrupted = trainer.train(*make_batches(dataset), EPOCHS)
     assert not interrupted
     return trainer, history
@@ -47,9 +47,9 @@ def losses(history):
     return [[row[name] for name in LOSSES] for row in history]
 
 
-def assert_same_run(trainer, history, whole):
-    """Same losses, best weights and checkpoints, bit for bit."""
-    other, expected = whole
+def assert_same_run(trainer, history, uninterrupted):
+    """Checks that losses, best weights and optimizer states are equal, bit for bit."""
+    other, expected = uninterrupted
     assert losses(history) == losses(expected)
     for a, b in zip(trainer.model.variables, other.model.variables, strict=True):
         np.testing.assert_array_equal(numpy(a), numpy(b), err_msg=a.path)
@@ -61,8 +61,8 @@ def numpy(variable):
     return ops.convert_to_numpy(variable)
 
 
-def test_the_weights_of_the_last_epochs_are_kept(whole):
-    names = [file.name for file in whole[0].run.epoch_weights()]
+def test_the_weights_of_the_last_epochs_are_kept(uninterrupted):
+    names = [file.name for file in uninterrupted[0].run.epoch_weights()]
     assert names == ["epoch-0002.weights.h5", "epoch-0003.weights.h5"]
 
 
@@ -79,38 +79,36 @@ def test_it_learns_to_translate(dataset, tmp_path):
     assert translate("two") in WORDS.values()
 
 
-@pytest.mark.exhaustive  # as does the run that is interrupted and resumed
-def test_the_same_seed_gives_the_same_run(dataset, whole, tmp_path):
+@pytest.mark.exhaustive  # covered by the run that is interrupted and resumed
+def test_the_same_seed_gives_the_same_run(dataset, uninterrupted, tmp_path):
     trainer = make_trainer(dataset, tmp_path)
     history, _ = trainer.train(*make_batches(dataset), EPOCHS)
-    assert_same_run(trainer, history, whole)
+    assert_same_run(trainer, history, uninterrupted)
 
 
 @pytest.mark.exhaustive
-def test_another_seed_gives_another_run(dataset, whole, tmp_path):
+def test_another_seed_gives_another_run(dataset, uninterrupted, tmp_path):
     trainer = make_trainer(dataset, tmp_path)
     batches = dataset.batches(dataset.train, 16, seed=4)
     history, _ = trainer.train(batches, make_batches(dataset)[1], 1)
-    assert losses(history)[0] != losses(whole[1])[0]
+    assert losses(history)[0] != losses(uninterrupted[1])[0]
 
 
 @pytest.mark.every_backend
-def test_ctrl_c_saves_in_mid_epoch_and_the_run_goes_on_as_if_never_stopped(
-    dataset, whole, tmp_path
-):
+def test_a_run_interrupted_in_mid_epoch_resumes_exactly(dataset, uninterrupted, tmp_path):
     batches, validation = make_batches(dataset)
-    stop = At(batches, 1, 4, lambda: signal.raise_signal(signal.SIGINT))
+    stop = CallAt(batches, 1, 4, lambda: signal.raise_signal(signal.SIGINT))
     history, interrupted = make_trainer(dataset, tmp_path).train(stop, validation, EPOCHS)
     assert interrupted and len(history) == 1
     resumed = make_trainer(dataset, tmp_path)
     history, interrupted = resumed.train(batches, validation, EPOCHS)
     assert not interrupted
-    assert_same_run(resumed, history, whole)
+    assert_same_run(resumed, history, uninterrupted)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.exhaustive
-def test_long_epochs_are_saved_on_the_way(dataset, whole, tmp_path, monkeypatch):
+def test_checkpoints_are_saved_during_long_epochs(dataset, uninterrupted, tmp_path, monkeypatch):
     monkeypatch.setattr("keras_transformer.training.trainer._SAVE_INTERVAL", 0.0)
     monkeypatch.setattr("keras_transformer.training.trainer._FETCH_INTERVAL", 3)
     found = []
@@ -122,21 +120,21 @@ def test_long_epochs_are_saved_on_the_way(dataset, whole, tmp_path, monkeypatch)
     monkeypatch.setattr(Checkpoints, "save", save)
     trainer = make_trainer(dataset, tmp_path)
     history, _ = trainer.train(*make_batches(dataset), EPOCHS)
-    assert_same_run(trainer, history, whole)
+    assert_same_run(trainer, history, uninterrupted)
     assert {(0, 3), (1, 0), (1, 3), (1, 6)} <= set(found)
     batches = len(make_batches(dataset)[0])
     assert all(batch < batches for _, batch in found) and len(found) == len(set(found))
 
 
 @pytest.mark.exhaustive
-def test_ctrl_c_in_validation_ends_the_run_after_it(dataset, whole, tmp_path):
+def test_ctrl_c_during_validation_stops_after_it(dataset, uninterrupted, tmp_path):
     batches, validation = make_batches(dataset)
-    stop = At(validation, 0, 0, lambda: signal.raise_signal(signal.SIGINT))
+    stop = CallAt(validation, 0, 0, lambda: signal.raise_signal(signal.SIGINT))
     history, interrupted = make_trainer(dataset, tmp_path).train(batches, stop, EPOCHS)
-    assert interrupted and losses(history) == losses(whole[1][:1])
+    assert interrupted and losses(history) == losses(uninterrupted[1][:1])
 
 
-def test_a_second_ctrl_c_stops_at_once():
+def test_a_second_ctrl_c_stops_immediately():
     with pytest.raises(KeyboardInterrupt), interrupt_flag() as asked:
         assert not asked.is_set()
         signal.raise_signal(signal.SIGINT)
@@ -146,36 +144,36 @@ def test_a_second_ctrl_c_stops_at_once():
 
 KILLED = """
 import os, signal, sys
-from test_trainer import At, make_batches, make_dataset, make_trainer, backend_module, EPOCHS
+from test_trainer import CallAt, make_batches, make_dataset, make_trainer, backend_module, EPOCHS
 backend_module().make_deterministic()
 dataset = make_dataset()
 batches, validation = make_batches(dataset)
-stop = At(batches, 2, 5, lambda: os.kill(os.getpid(), signal.SIGKILL))
+stop = CallAt(batches, 2, 5, lambda: os.kill(os.getpid(), signal.SIGKILL))
 make_trainer(dataset, sys.argv[1]).train(stop, validation, EPOCHS)
 """
 
 
 def in_another_process(program, folder):
-    """The command and the environment that run a program of these tests."""
+    """Returns arguments for `subprocess.Popen` that run a program of these tests."""
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, os.path.dirname(here)])
     environment = {**os.environ, "KERAS_BACKEND": keras.backend.backend(), "PYTHONPATH": path}
     return {"args": [sys.executable, "-c", program, str(folder)], "env": environment}
 
 
-@pytest.mark.exhaustive  # as does the run that is killed at random moments
-def test_a_killed_run_goes_on_as_if_never_stopped(dataset, whole, tmp_path):
+@pytest.mark.exhaustive  # covered by the run that is killed at random times
+def test_a_killed_run_resumes_exactly(dataset, uninterrupted, tmp_path):
     process = in_another_process(KILLED, tmp_path)
     killed = subprocess.run(**process, capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert len(RunFolder(tmp_path).read_history()) == 2
     resumed = make_trainer(dataset, tmp_path)
     history, _ = resumed.train(*make_batches(dataset), EPOCHS)
-    assert_same_run(resumed, history, whole)
+    assert_same_run(resumed, history, uninterrupted)
 
 
 MANY_EPOCHS = 60
-SAVING_ALL_THE_TIME = """
+SAVING_FREQUENTLY = """
 import sys
 from test_trainer import make_batches, make_dataset, make_trainer, backend_module, MANY_EPOCHS
 from keras_transformer.training import trainer
@@ -188,18 +186,18 @@ run.train(*make_batches(dataset), MANY_EPOCHS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", some_of({"3": 3, "10": 10}, quick=["3"]))
-def test_a_run_killed_at_random_moments_ends_as_if_never_stopped(dataset, tmp_path, times):
-    """Three batches, a checkpoint, three batches, …: it is in any of them that it is killed."""
+@pytest.mark.parametrize("kills", some_of({"3": 3, "10": 10}, quick=["3"]))
+def test_a_run_killed_at_random_times_ends_with_the_same_result(dataset, tmp_path, kills):
+    """Saves a checkpoint every three batches, so that kills hit both training and saving."""
     folder = tmp_path / "killed"
 
     def saved():
         return max((path.name for path in folder.glob("checkpoints/[0-9]*")), default="")
 
-    places = []
-    for moment in np.random.default_rng(0).uniform(0, 2, times):
+    positions = []
+    for moment in np.random.default_rng(0).uniform(0, 2, kills):
         before = saved()
-        with subprocess.Popen(**in_another_process(SAVING_ALL_THE_TIME, folder)) as process:
+        with subprocess.Popen(**in_another_process(SAVING_FREQUENTLY, folder)) as process:
             while saved() == before and process.poll() is None:
                 time.sleep(0.01)
             time.sleep(moment)
@@ -207,27 +205,29 @@ def test_a_run_killed_at_random_moments_ends_as_if_never_stopped(dataset, tmp_pa
         assert process.returncode == -signal.SIGKILL
         assert saved() > before
         counters = json.loads((folder / "checkpoints" / saved() / "counters.json").read_text())
-        places.append((counters["epoch"], counters["batch"]))
-    assert places == sorted(set(places)) and any(batch for _, batch in places), places
+        positions.append((counters["epoch"], counters["batch"]))
+    assert positions == sorted(set(positions)) and any(batch for _, batch in positions), positions
     runs = []
-    for path in (tmp_path / "whole", folder):
+    for path in (tmp_path / "uninterrupted", folder):
         trainer = make_trainer(dataset, path, patience=MANY_EPOCHS)
         runs.append((trainer, trainer.train(*make_batches(dataset), MANY_EPOCHS)[0]))
     assert_same_run(*runs[1], runs[0])
 
 
 @pytest.mark.exhaustive
-def test_more_epochs_go_on_from_the_last_not_from_the_best(dataset, whole, tmp_path):
+def test_more_epochs_continue_from_the_last_weights_not_from_the_best(
+    dataset, uninterrupted, tmp_path
+):
     batches = make_batches(dataset)
     make_trainer(dataset, tmp_path).train(*batches, 1)
     resumed = make_trainer(dataset, tmp_path)
     history, _ = resumed.train(*batches, EPOCHS)
-    assert_same_run(resumed, history, whole)
+    assert_same_run(resumed, history, uninterrupted)
 
 
 @pytest.mark.every_backend
-def test_the_folder_holds_the_history_and_the_best_weights(dataset, whole):
-    trainer, history = whole
+def test_the_history_and_the_best_weights_are_saved(dataset, uninterrupted):
+    trainer, history = uninterrupted
     assert losses(trainer.run.read_history()) == losses(history)
     best = make_model(dataset)
     best.load_weights(trainer.run.weights)
@@ -242,39 +242,41 @@ def test_the_folder_holds_the_history_and_the_best_weights(dataset, whole):
     assert total / words == pytest.approx(lowest, abs=1e-5)
 
 
-def test_it_stops_when_nothing_gets_better(dataset, tmp_path):
+def test_early_stopping(dataset, tmp_path):
     trainer = Trainer(make_model(dataset), keras.optimizers.SGD(0.0), tmp_path, patience=2)
     history, interrupted = trainer.train(*make_batches(dataset), 10)
     assert len(history) == 3 and not interrupted
 
 
-def test_a_loss_that_is_not_finite_stops_it_and_keeps_the_last_checkpoint(dataset, whole, tmp_path):
+def test_a_non_finite_loss_stops_training_and_keeps_the_checkpoint(
+    dataset, uninterrupted, tmp_path
+):
     batches, validation = make_batches(dataset)
     trainer = make_trainer(dataset, tmp_path)
 
-    def spoil():
+    def corrupt():
         trainer.model.variables[0].assign(np.nan * numpy(trainer.model.variables[0]))
 
-    # The first batch of the second epoch: JAX takes the variables over before it.
+    # Corrupts the weights before the second epoch, because JAX reads them only at its start.
     with pytest.raises(FloatingPointError, match="last checkpoint is kept"):
-        spoiled = At(batches, 1, 0, lambda: None)
-        spoiled.set_epoch = lambda epoch: (batches.set_epoch(epoch), epoch == 1 and spoil())
-        trainer.train(spoiled, validation, EPOCHS)
-    assert losses(trainer.run.read_history()) == losses(whole[1][:1])
+        corrupted = CallAt(batches, 1, 0, lambda: None)
+        corrupted.set_epoch = lambda epoch: (batches.set_epoch(epoch), epoch == 1 and corrupt())
+        trainer.train(corrupted, validation, EPOCHS)
+    assert losses(trainer.run.read_history()) == losses(uninterrupted[1][:1])
     resumed = make_trainer(dataset, tmp_path)
     counters = Checkpoints(resumed.run.checkpoints, resumed.model, resumed.optimizer).restore()
     assert (counters["epoch"], counters["batch"]) == (1, 0)
     assert all(np.isfinite(numpy(variable)).all() for variable in resumed.model.variables)
 
 
-def test_a_model_that_is_not_built_is_refused(dataset, tmp_path):
+def test_an_unbuilt_model_is_refused(dataset, tmp_path):
     model = TransformerModel(9, 9, settings=BlockSettings(h=2, d_model=8, d_ff=8))
     with pytest.raises(ValueError, match="Build the model first"):
         Trainer(model, keras.optimizers.SGD(), tmp_path)
 
 
-def test_heads_of_another_size_are_another_model(dataset, whole):
-    """Although all weights have the shapes of the checkpoint's."""
+def test_a_checkpoint_with_another_head_size_is_refused(dataset, uninterrupted):
+    """The shapes of all weights match the checkpoint; only the settings differ."""
     saved = make_model(dataset)
     config = {**saved.get_config(), "h": 4, "d_k": 8, "d_v": 8}
     model = TransformerModel.from_config(config)
@@ -282,19 +284,19 @@ def test_heads_of_another_size_are_another_model(dataset, whole):
     assert [w.shape for w in model.weights] == [w.shape for w in saved.weights]
     optimizer = keras.optimizers.Adam()
     with pytest.raises(ValueError, match=r'the model is .*"h": 4.*Received: .*"h": 2'):
-        Trainer(model, optimizer, whole[0].run.path).train(*make_batches(dataset), EPOCHS)
+        Trainer(model, optimizer, uninterrupted[0].run.path).train(*make_batches(dataset), EPOCHS)
 
 
-def test_a_checkpoint_of_another_model_is_refused(dataset, whole):
-    model = make_model(PrepareOther())
+def test_a_checkpoint_of_another_model_is_refused(dataset, uninterrupted):
+    model = make_model(OtherDataset())
     with pytest.raises(ValueError, match="does not match this run"):
-        Trainer(model, keras.optimizers.SGD(), whole[0].run.path).train(
+        Trainer(model, keras.optimizers.SGD(), uninterrupted[0].run.path).train(
             *make_batches(dataset), EPOCHS
         )
 
 
-class PrepareOther:
-    """Stands for a dataset of another vocabulary."""
+class OtherDataset:
+    """Stands in for a dataset with another vocabulary."""
 
     class source_tokenizer:
         vocab_size = 5

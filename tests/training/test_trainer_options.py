@@ -1,4 +1,4 @@
-"""What the trainer promises with all that an optimizer can do besides."""
+"""Trainer with float16, EMA, gradient accumulation, clipping, BLEU monitoring and logging."""
 
 import dataclasses
 import os
@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from tiny import SMOOTHED_LOSS, At, make_dataset
+from tiny import SMOOTHED_LOSS, CallAt, make_dataset
 
 from keras_transformer import RunConfig, Trainer
 from keras_transformer.backends import backend_module
@@ -24,7 +24,7 @@ OPTIONS = {
     "float16": {"dtype": "mixed_float16"},
     "all": {"ema": 0.9, "accumulation": 3, "clip_norm": 1.0},
 }
-# It overflows: the first steps change nothing but the scale.
+# Overflows, so that the first steps only lower the scale.
 LARGE_SCALE = 2.0**30
 
 
@@ -53,11 +53,13 @@ def values(trainer):
     return [ops.convert_to_numpy(variable) for variable in variables]
 
 
-def assert_same(trainer, history, whole):
+def assert_same(trainer, history, uninterrupted):
     columns = ("loss", "validation_loss", "validation_accuracy")
-    ours, theirs = ([[row[x] for x in columns] for row in rows] for rows in (history, whole[1]))
+    ours, theirs = (
+        [[row[x] for x in columns] for row in rows] for rows in (history, uninterrupted[1])
+    )
     assert ours == theirs
-    for value, expected in zip(values(trainer), values(whole[0]), strict=True):
+    for value, expected in zip(values(trainer), values(uninterrupted[0]), strict=True):
         np.testing.assert_array_equal(value, expected)
 
 
@@ -77,16 +79,18 @@ def options(request):
 
 
 @pytest.fixture(scope="module")
-def whole(dataset, options, tmp_path_factory):
-    trainer = make_trainer(dataset, tmp_path_factory.mktemp("whole"), LARGE_SCALE, **options)
+def uninterrupted(dataset, options, tmp_path_factory):
+    trainer = make_trainer(
+        dataset, tmp_path_factory.mktemp("uninterrupted"), LARGE_SCALE, **options
+    )
     history, _ = trainer.train(*make_batches(dataset, **options), EPOCHS)
     return trainer, history
 
 
 @pytest.mark.every_backend
 @pytest.mark.parametrize("options", ["float16"], indirect=True)
-def test_float16_trains_and_finds_its_scale(whole):
-    trainer, history = whole
+def test_float16_trains_and_adapts_its_loss_scale(uninterrupted):
+    trainer, history = uninterrupted
     assert history[-1]["validation_loss"] < history[0]["validation_loss"]
     assert all(np.isfinite(value).all() for value in values(trainer))
     scale = float(trainer.optimizer.dynamic_scale)
@@ -94,17 +98,16 @@ def test_float16_trains_and_finds_its_scale(whole):
 
 
 @pytest.mark.slow
-def test_ctrl_c_in_the_middle_of_an_update_is_as_if_never_stopped(
-    dataset, options, whole, tmp_path
-):
+def test_an_interrupted_run_resumes_exactly(dataset, options, uninterrupted, tmp_path):
     batches, validation = make_batches(dataset, **options)
-    stop = At(batches, 1, 3, lambda: signal.raise_signal(signal.SIGINT))
+    # With accumulation, the interrupt is in the middle of an update.
+    stop = CallAt(batches, 1, 3, lambda: signal.raise_signal(signal.SIGINT))
     trainer = make_trainer(dataset, tmp_path, LARGE_SCALE, **options)
     history, interrupted = trainer.train(stop, validation, EPOCHS)
     assert interrupted and len(history) == 1
     resumed = make_trainer(dataset, tmp_path, **options)  # with another loss scale
     history, _ = resumed.train(batches, validation, EPOCHS)
-    assert_same(resumed, history, whole)
+    assert_same(resumed, history, uninterrupted)
 
 
 KILLED = """
@@ -113,16 +116,15 @@ import test_trainer_options as t
 t.backend_module().make_deterministic()
 dataset, options = t.make_dataset(), t.OPTIONS["all"]
 batches, validation = t.make_batches(dataset, **options)
-stop = t.At(batches, 1, 4, lambda: os.kill(os.getpid(), signal.SIGKILL))
+stop = t.CallAt(batches, 1, 4, lambda: os.kill(os.getpid(), signal.SIGKILL))
 t.make_trainer(dataset, sys.argv[1], t.LARGE_SCALE, **options).train(stop, validation, t.EPOCHS)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", ["all"], indirect=True)
-def test_a_kill_in_the_middle_of_an_update_is_as_if_never_stopped(
-    dataset, options, whole, tmp_path
-):
+def test_a_killed_run_resumes_exactly(dataset, options, uninterrupted, tmp_path):
+    """The kill is in the middle of an accumulated update."""
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, os.path.dirname(here)])
     environment = {**os.environ, "KERAS_BACKEND": keras.config.backend(), "PYTHONPATH": path}
@@ -131,11 +133,11 @@ def test_a_kill_in_the_middle_of_an_update_is_as_if_never_stopped(
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     resumed = make_trainer(dataset, tmp_path, **options)
     history, _ = resumed.train(*make_batches(dataset, **options), EPOCHS)
-    assert_same(resumed, history, whole)
+    assert_same(resumed, history, uninterrupted)
 
 
 @pytest.mark.slow
-def test_the_moving_average_is_what_is_validated_and_saved(dataset, tmp_path):
+def test_ema_weights_are_validated_and_saved(dataset, tmp_path):
     batches, validation = make_batches(dataset)
     trainer = make_trainer(dataset, tmp_path / "by hand", ema=0.9)
     step = make_step(trainer)
@@ -143,7 +145,7 @@ def test_the_moving_average_is_what_is_validated_and_saved(dataset, tmp_path):
     for i in range(len(batches)):
         list(step.train([batches[i]]))
         weights = trainer.model.get_weights()
-        average = average or weights  # the first time
+        average = average or weights  # in the first step
         average = [0.9 * a + 0.1 * w for a, w in zip(average, weights, strict=True)]
     trainer = make_trainer(dataset, tmp_path, ema=0.9)
     history, _ = trainer.train(batches, validation, 1)
@@ -152,7 +154,7 @@ def test_the_moving_average_is_what_is_validated_and_saved(dataset, tmp_path):
     assert max(np.abs(a - b).max() for a, b in zip(average, weights, strict=True)) > 1e-3
     totals = np.sum([np.array(x) for x in make_step(trainer).evaluate(validation)], axis=0)
     assert history[0]["validation_loss"] == pytest.approx(totals[0] / totals[2], abs=1e-6)
-    # Whoever goes on goes on from the weights themselves.
+    # A resumed run continues from the weights, not from their average.
     resumed = make_trainer(dataset, tmp_path, ema=0.9)
     Checkpoints(resumed.run.checkpoints, resumed.model, resumed.optimizer).restore()
     for a, b in zip(resumed.model.get_weights(), weights, strict=True):
@@ -160,7 +162,7 @@ def test_the_moving_average_is_what_is_validated_and_saved(dataset, tmp_path):
 
 
 @pytest.mark.parametrize(("model", "scale"), [("transformer", 0.5), ("luong", 3), ("bahdanau", 3)])
-def test_each_model_has_a_learning_rate_that_suits_it(model, scale):
+def test_each_model_has_its_own_default_learning_rate_scale(model, scale):
     for given in (None, 0.7):
         config = RunConfig(model=model, learning_rate_scale=given, d_model=64, warmup_steps=100)
         schedule = make_optimizer(config, "float32").get_config()["learning_rate"]["config"]
@@ -168,7 +170,7 @@ def test_each_model_has_a_learning_rate_that_suits_it(model, scale):
         assert schedule["scale"] == (given or scale)
 
 
-def test_an_optimizer_is_made_as_the_settings_say():
+def test_make_optimizer_follows_the_settings():
     def options(**settings):
         return make_optimizer(RunConfig(**settings), "float32").get_config()
 
@@ -178,11 +180,11 @@ def test_an_optimizer_is_made_as_the_settings_say():
     assert options(clip_norm=1.5)["global_clipnorm"] == 1.5
     averaged = options(ema=0.9, accumulation=4)
     assert averaged["use_ema"] and averaged["gradient_accumulation_steps"] == 4
-    assert averaged["ema_momentum"] ** 4 == pytest.approx(0.9)  # once for each of four batches
+    assert averaged["ema_momentum"] ** 4 == pytest.approx(0.9)  # applied after each of four batches
 
 
 class Writer(list):
-    """Notes what is logged, as the writers of TensorBoard do in their files."""
+    """Records what is logged, with the interface of a TensorBoard writer."""
 
     def add_scalar(self, name, value, epoch):
         self.append((name, value, epoch))
@@ -200,7 +202,7 @@ def make_scored_trainer(dataset, folder, scores, **options):
 
 @pytest.fixture(scope="module")
 def scored(dataset, tmp_path_factory):
-    """A run whose second epoch is the best by BLEU, its history, and what was logged."""
+    """Trains a run with the best BLEU in its second epoch; returns it, its history and its log."""
     writer = Writer()
     options = {"patience": 2, "keep_weights": 10, "writer": writer}
     folder = tmp_path_factory.mktemp("scored")
@@ -209,8 +211,8 @@ def scored(dataset, tmp_path_factory):
     return trainer, history, writer
 
 
-def test_the_best_weights_and_the_end_go_by_bleu_if_so_wanted(scored):
-    """By the loss, which falls, the last epoch would be the best one."""
+def test_bleu_can_select_the_best_weights_and_stop_early(scored):
+    """The loss still falls, so that it would select the last epoch."""
     trainer, history, _ = scored
     assert [row["validation_bleu"] for row in history] == [1.0, 3.0, 2.0, 3.0]
     assert history[-1]["validation_loss"] < history[1]["validation_loss"]
@@ -228,14 +230,14 @@ def test_every_number_of_the_history_is_logged(scored):
     assert writer == expected
 
 
-def test_a_run_that_was_scored_is_scored_in_all_epochs(dataset, scored):
+def test_a_run_with_bleu_cannot_resume_without_it(dataset, scored):
     trainer = make_scored_trainer(dataset, scored[0].run.path, [], monitor="loss", bleu=None)
     with pytest.raises(ValueError, match="start a new run"):
         trainer.train(*make_batches(dataset), 10)
 
 
 @pytest.mark.exhaustive
-def test_a_run_that_was_not_scored_is_scored_in_no_epoch(dataset, tmp_path):
+def test_a_run_without_bleu_cannot_resume_with_it(dataset, tmp_path):
     batches = make_batches(dataset)
     make_scored_trainer(dataset, tmp_path, [], monitor="loss", bleu=None).train(*batches, 1)
     with pytest.raises(ValueError, match="start a new run"):

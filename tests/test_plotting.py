@@ -1,4 +1,4 @@
-"""What pictures promise: to be whole, for any number of runs and epochs, words and heads."""
+"""Plots are complete for any number of runs, epochs, tokens and heads."""
 
 import itertools
 import os
@@ -53,35 +53,35 @@ HISTORIES = {
 }
 
 
-def texts(histories, tmp_path):
-    """What is written in a picture: Matplotlib's SVG has each text as a comment."""
+def loss_curves_svg(histories, tmp_path):
+    """Returns the loss curves as SVG, in which Matplotlib writes each text as a comment."""
     plot_losses(histories, tmp_path / "curves.svg")
     return (tmp_path / "curves.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("histories", HISTORIES.values(), ids=HISTORIES)
-def test_draws_a_picture(tmp_path, histories):
+def test_loss_curves_are_written_as_png(tmp_path, histories):
     plot_losses(histories, tmp_path / "curves.png")
-    picture = (tmp_path / "curves.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture.endswith(b"IEND\xaeB`\x82")
-    assert len(picture) > 10_000
+    image = (tmp_path / "curves.png").read_bytes()
+    assert image.startswith(b"\x89PNG\r\n\x1a\n") and image.endswith(b"IEND\xaeB`\x82")
+    assert len(image) > 10_000
     assert os.listdir(tmp_path) == ["curves.png"]
 
 
-def test_another_history_is_another_picture(tmp_path):
-    pictures = []
+def test_loss_curves_depend_on_the_history(tmp_path):
+    images = []
     for losses in ([4.0, 2.5, 3.0], [4.0, 2.5, 3.0], [4.0, 2.0, 3.0]):
         plot_losses({"run": make_history(losses)}, tmp_path / "curves.png")
-        pictures.append((tmp_path / "curves.png").read_bytes())
-    assert pictures[0] == pictures[1] != pictures[2]
+        images.append((tmp_path / "curves.png").read_bytes())
+    assert images[0] == images[1] != images[2]
 
 
-def test_says_which_epoch_was_the_best(tmp_path):
-    assert "best 2.50 in epoch 2" in texts(HISTORIES["one run"], tmp_path)
+def test_best_epoch_is_labeled(tmp_path):
+    assert "best 2.50 in epoch 2" in loss_curves_svg(HISTORIES["one run"], tmp_path)
 
 
-def test_tells_the_runs_apart(tmp_path):
-    found = texts(HISTORIES["two runs"], tmp_path)
+def test_each_run_is_labeled(tmp_path):
+    found = loss_curves_svg(HISTORIES["two runs"], tmp_path)
     for text in ("first: training", "first: validation", "second: training", "second: validation"):
         assert text in found
     for text in ("best 2.50 in epoch 2", "best 4.00 in epoch 2"):
@@ -89,14 +89,14 @@ def test_tells_the_runs_apart(tmp_path):
 
 
 @pytest.mark.parametrize("histories", [{}, {"run": []}, {"first": RUN, "second": []}])
-def test_refuses_to_draw_nothing(tmp_path, histories):
+def test_empty_histories_are_refused(tmp_path, histories):
     with pytest.raises(ValueError, match="nothing to plot"):
         plot_losses(histories, tmp_path / "curves.png")
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("fails", ["os.replace", "os.fsync"])
-def test_a_picture_that_cannot_be_written_keeps_the_last_one(tmp_path, monkeypatch, fails):
+def test_write_error_keeps_the_old_file(tmp_path, monkeypatch, fails):
     def fail(*arguments):
         raise OSError("disk full")
 
@@ -122,72 +122,72 @@ def make_hypothesis(length, source_length, layers=1, heads=1, weights=None):
 
 def attention_texts(hypothesis, tmp_path):
     plot_attention(hypothesis, tmp_path / "attention.svg")
-    picture = (tmp_path / "attention.svg").read_text(encoding="utf-8")
-    return re.findall("<!-- (.*?) -->", picture)
+    image = (tmp_path / "attention.svg").read_text(encoding="utf-8")
+    return re.findall("<!-- (.*?) -->", image)
 
 
 @pytest.mark.parametrize(
-    ("sizes", "least", "most"),
+    ("sizes", "min_size", "max_size"),
     [
         ((1, 1), (200, 200), (500, 500)),
         ((2, 7), (200, 200), (500, 500)),
         ((9, 1, 2, 1), (200, 500), (500, 1000)),
-        ((20, 15, 2, 3), (3 * 15 * 25, 2 * 20 * 25), (2000, 2000)),  # room for each name
-        # Where Matplotlib would have failed.
+        ((20, 15, 2, 3), (3 * 15 * 25, 2 * 20 * 25), (2000, 2000)),  # space for each label
+        # Limited by the maximum size of a figure.
         pytest.param((300, 2, 2, 1), (200, 8000), (500, 9000), marks=pytest.mark.slow),
         pytest.param((2, 270, 1, 8), (8000, 200), (9000, 500), marks=pytest.mark.exhaustive),
     ],
     ids=str,
 )
-def test_draws_attention_of_any_size(tmp_path, sizes, least, most):
+def test_attention_of_any_size_is_drawn(tmp_path, sizes, min_size, max_size):
     plot_attention(make_hypothesis(*sizes), tmp_path / "attention.png")
-    picture = (tmp_path / "attention.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture.endswith(b"IEND\xaeB`\x82")
-    width, height = (int.from_bytes(picture[i : i + 4], "big") for i in (16, 20))
-    assert least[0] < width <= most[0] and least[1] < height <= most[1]
+    image = (tmp_path / "attention.png").read_bytes()
+    assert image.startswith(b"\x89PNG\r\n\x1a\n") and image.endswith(b"IEND\xaeB`\x82")
+    width, height = (int.from_bytes(image[i : i + 4], "big") for i in (16, 20))
+    assert min_size[0] < width <= max_size[0] and min_size[1] < height <= max_size[1]
     assert os.listdir(tmp_path) == ["attention.png"]
 
 
 @pytest.mark.slow
-def test_in_a_very_long_sentence_every_so_many_tokens_are_named(tmp_path):
-    """Of 700 tokens beside each other each has 0.084 inches, and a name needs 0.1."""
+def test_every_second_token_of_a_very_long_sentence_is_labeled(tmp_path):
+    """700 tokens side by side have 0.084 inches each, and a label needs 0.1."""
     found = attention_texts(make_hypothesis(1, 350, heads=2), tmp_path)
     assert [found.count(f"s{i}") for i in range(349)] == [2, 0] * 174 + [2]
 
 
-def test_every_token_and_every_head_has_its_name(tmp_path):
+def test_every_token_and_head_is_labeled(tmp_path):
     found = attention_texts(make_hypothesis(3, 4, layers=2, heads=3), tmp_path)
     for layer in (1, 2):
         for head in (1, 2, 3):
             assert found.count(f"layer {layer}, head {head}") == 1
-    # Words below the last row of pictures and left of the first column.
+    # Tokens are labeled below the last row of panels and left of the first column.
     assert [found.count(word) for word in ("s0", "s1", "s2")] == [3, 3, 3]
     assert [found.count(word) for word in ("t0", "t1")] == [2, 2]
     assert found.count("[END]") == 3 + 2
     assert {"source", "translation", "attention"} <= set(found)
 
 
-def test_signs_of_formulas_are_drawn_as_they_are(tmp_path):
+def test_math_characters_are_drawn_literally(tmp_path):
     hypothesis = make_hypothesis(3, 2)
     hypothesis.tokens[:2] = ["▁$", "_"]
     hypothesis.source_tokens[0] = "▁10$x$"
     assert {"$", "_"} <= set(attention_texts(hypothesis, tmp_path))
 
 
-def test_other_attention_is_another_picture(tmp_path):
-    pictures = []
+def test_attention_plot_depends_on_the_weights(tmp_path):
+    images = []
     for row in ([1, 0], [1, 0], [0, 1]):
         weights = np.array(row, "float32").reshape((1, 1, 1, 2))
         plot_attention(make_hypothesis(1, 2, weights=weights), tmp_path / "attention.png")
-        pictures.append((tmp_path / "attention.png").read_bytes())
-    assert pictures[0] == pictures[1] != pictures[2]
+        images.append((tmp_path / "attention.png").read_bytes())
+    assert images[0] == images[1] != images[2]
 
 
-def test_refuses_to_draw_attention_that_was_not_asked_for(tmp_path):
+def test_hypothesis_without_attention_is_refused(tmp_path):
     hypothesis = make_hypothesis(2, 2)._replace(attention=None)
     with pytest.raises(ValueError, match=r"`return_attention=True`\. Received: 't'$"):
         plot_attention(hypothesis, tmp_path / "attention.png")
-    nothing = Hypothesis("", 0.0, ["[END]"], ["[END]"])  # what an empty sentence is translated to
+    nothing = Hypothesis("", 0.0, ["[END]"], ["[END]"])  # the hypothesis of an empty sentence
     with pytest.raises(ValueError, match=r"the sentence has no words\. Received: ''$"):
         plot_attention(nothing, tmp_path / "attention.png")
     assert os.listdir(tmp_path) == []
@@ -204,35 +204,35 @@ def make_vit(image_size=8, patch_size=2, channels=1, d_model=20):
 
 
 VITS = {
-    "grey": {},
+    "grayscale": {},
     "one patch": {"image_size": 2},
-    "colour": {"channels": 3, "image_size": (8, 12), "patch_size": 4},
+    "color": {"channels": 3, "image_size": (8, 12), "patch_size": 4},
     "many channels": {"channels": 5, "d_model": 200},
 }
 
 
 @pytest.mark.parametrize("plot", (plot_patch_filters, plot_position_similarity))
-@pytest.mark.parametrize("options", some_of(VITS, quick=("colour", "one patch")))
-def test_draws_what_a_vision_transformer_has_learned(tmp_path, plot, options):
-    plot(make_vit(**options), tmp_path / "picture.png")
-    picture = (tmp_path / "picture.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n") and picture.endswith(b"IEND\xaeB`\x82")
-    assert os.listdir(tmp_path) == ["picture.png"]
+@pytest.mark.parametrize("options", some_of(VITS, quick=("color", "one patch")))
+def test_vision_transformer_plots_are_written_as_png(tmp_path, plot, options):
+    plot(make_vit(**options), tmp_path / "image.png")
+    image = (tmp_path / "image.png").read_bytes()
+    assert image.startswith(b"\x89PNG\r\n\x1a\n") and image.endswith(b"IEND\xaeB`\x82")
+    assert os.listdir(tmp_path) == ["image.png"]
 
 
-def test_draws_no_more_filters_than_asked_for(tmp_path):
+def test_number_of_filters_is_limited(tmp_path):
     for count, shown in ((64, 20), (5, 5)):
         plot_patch_filters(make_vit(), tmp_path / "filters.svg", count)
-        picture = (tmp_path / "filters.svg").read_text(encoding="utf-8")
-        assert f"<!-- patch filters, {shown} of 20 -->" in picture
-        assert picture.count("<image ") == shown + 1  # and the scale
+        image = (tmp_path / "filters.svg").read_text(encoding="utf-8")
+        assert f"<!-- patch filters, {shown} of 20 -->" in image
+        assert image.count("<image ") == shown + 1  # and the color bar
 
 
-def test_draws_a_picture_of_similarity_for_each_patch(tmp_path):
+def test_each_patch_has_a_similarity_map(tmp_path):
     plot_position_similarity(make_vit((6, 8)), tmp_path / "positions.svg")
-    picture = (tmp_path / "positions.svg").read_text(encoding="utf-8")
-    assert picture.count("<image ") == 3 * 4 + 1
-    assert "<!-- cosine similarity -->" in picture
+    image = (tmp_path / "positions.svg").read_text(encoding="utf-8")
+    assert image.count("<image ") == 3 * 4 + 1
+    assert "<!-- cosine similarity -->" in image
 
 
 @pytest.mark.parametrize(
@@ -242,18 +242,18 @@ def test_draws_a_picture_of_similarity_for_each_patch(tmp_path):
         plot_position_similarity,
     ),
 )
-def test_other_weights_are_another_picture(tmp_path, plot):
-    pictures, model = [], make_vit()
+def test_vision_transformer_plots_depend_on_the_weights(tmp_path, plot):
+    images, model = [], make_vit()
     for layer_weights in (1, 1, 2):
         random = np.random.default_rng(layer_weights)
         weights = [random.normal(size=w.shape) for w in model.embedding.weights]
         model.embedding.set_weights(weights)
-        plot(model, tmp_path / "picture.png")
-        pictures.append((tmp_path / "picture.png").read_bytes())
-    assert pictures[0] == pictures[1] != pictures[2]
+        plot(model, tmp_path / "image.png")
+        images.append((tmp_path / "image.png").read_bytes())
+    assert images[0] == images[1] != images[2]
 
 
-# All of them
+# All plots
 
 WORDS = ["Donaudampfschifffahrt", "[PAD]", "a", "Krankenversicherungen", "$x$", "_"]
 WEIGHTS = np.full((1, 2, 6, 6), 1 / 6)
@@ -275,15 +275,15 @@ def first_axes(axes):
 
 
 @pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
-def test_returns_its_axes_and_writes_only_if_asked_to(tmp_path, monkeypatch, plot):
+def test_plots_return_axes_and_write_only_if_given_a_path(tmp_path, monkeypatch, plot):
     monkeypatch.chdir(tmp_path)
     assert first_axes(plot()).figure.axes
     assert os.listdir(tmp_path) == []
-    plot(tmp_path / "picture.png")
-    assert os.listdir(tmp_path) == ["picture.png"]
+    plot(tmp_path / "image.png")
+    assert os.listdir(tmp_path) == ["image.png"]
 
 
-def test_a_notebook_shows_the_figure():
+def test_figure_can_be_shown_in_a_notebook():
     assert plot_masks({"causal": causal_mask(3)})[0].figure._repr_png_().startswith(b"\x89PNG")
 
 
@@ -294,8 +294,8 @@ def overlapping(labels):
 
 @pytest.mark.parametrize("number", some_of({"6": 6, "12": 12, "20": 20}, quick=("20",)))
 @pytest.mark.parametrize("name", ("weights", "alignments", "masks"))
-def test_no_two_names_overlap(name, number):
-    """Six to twenty tokens, German words of twenty letters among them."""
+def test_labels_do_not_overlap(name, number):
+    """Six to twenty tokens, including German words of twenty letters."""
     words = [(WORDS * 4)[i] for i in range(number)]
     weights = np.full((2, 3, number, number), 1 / number)
     hypothesis = Hypothesis("t", -1.0, words, words, {"cross": weights})
@@ -306,14 +306,14 @@ def test_no_two_names_overlap(name, number):
     }[name]()
     figure = first_axes(axes).figure
     figure.canvas.draw()
-    for drawn in np.ravel(axes):
-        for axis in (drawn.xaxis, drawn.yaxis):
+    for panel in np.ravel(axes):
+        for axis in (panel.xaxis, panel.yaxis):
             labels = axis.get_ticklabels()
             assert not labels or len(labels) == number
             assert not overlapping(labels)
 
 
-def test_masks_show_who_may_attend():
+def test_masks_show_the_allowed_positions():
     ids = np.array([[4, 5, 0]])
     masks = {"padding": padding_mask(ids), "causal": causal_mask(3)}
     padding, causal = plot_masks(masks)
@@ -321,25 +321,25 @@ def test_masks_show_who_may_attend():
         np.asarray(axes.collections[0].get_array()).reshape(-1, 3) for axes in (padding, causal)
     ]
     np.testing.assert_array_equal(rows[0], [[1, 1, 0]])
-    np.testing.assert_array_equal(rows[1][::-1], np.tril(np.ones((3, 3))))  # drawn from below
+    np.testing.assert_array_equal(rows[1][::-1], np.tril(np.ones((3, 3))))  # drawn bottom to top
     assert [axes.get_title() for axes in (padding, causal)] == ["padding", "causal"]
 
 
-def test_alignments_are_the_mean_of_layers_and_heads():
+def test_alignments_average_layers_and_heads():
     weights = np.zeros((1, 2, 1, 2))
     weights[0, 0, 0, 0] = weights[0, 1, 0, 1] = 1
     (axes,) = plot_alignments({"run": make_hypothesis(1, 2, weights=weights)})
     np.testing.assert_array_equal(axes.images[0].get_array(), [[0.5, 0.5]])
 
 
-def test_positions_are_drawn_as_they_are():
+def test_positions_are_drawn_unscaled_as_heat_map_and_scaled_as_waves():
     encoding = np.array(sinusoidal_encoding(9, 8))
     heat_map, waves = plot_positions(encoding)
     np.testing.assert_array_equal(heat_map.images[0].get_array(), encoding)
     np.testing.assert_allclose(waves.lines[0].get_ydata(), encoding[:, 0] / np.abs(encoding).max())
 
 
-def test_schedules_are_drawn_from_the_first_update_to_the_last():
+def test_schedules_are_drawn_from_the_first_step_to_the_last():
     schedule = WarmupSchedule(16, 10)
     line = plot_schedules({"run": schedule}, 40).lines[0]
     np.testing.assert_array_equal(line.get_xdata(), range(41))
@@ -360,6 +360,6 @@ def test_schedules_are_drawn_from_the_first_update_to_the_last():
         (lambda: plot_positions(np.ones(3)), "matrix"),
     ],
 )
-def test_refuses_what_cannot_be_drawn(plot, message):
+def test_bad_arguments_are_refused(plot, message):
     with pytest.raises(ValueError, match=f"{message}.*Received: "):
         plot()

@@ -14,7 +14,7 @@ from keras_transformer.step_by_step import (
 )
 
 SENTENCE = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
-WORDS = normal(len(SENTENCE), 16)  # vectors as an embedding has them before it has learned
+WORDS = normal(len(SENTENCE), 16)  # random, as from an untrained embedding
 
 
 def check_rows_sum_to_one(weights):
@@ -23,7 +23,7 @@ def check_rows_sum_to_one(weights):
 
 
 class TestGeneralAttention:
-    def test_the_published_numbers(self):
+    def test_published_values(self):
         words = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
         random = np.random.RandomState(42)
         projections = [random.randint(3, size=(3, 3)) for _ in range(3)]
@@ -45,7 +45,7 @@ class TestGeneralAttention:
             np.testing.assert_allclose(numpy(output), numpy(outputs)[t], atol=1e-5)
             np.testing.assert_allclose(numpy(row), numpy(weights)[t], atol=1e-6)
 
-    def test_it_is_what_the_layer_computes(self):
+    def test_equals_the_layer(self):
         queries, keys, values = normal(5, 4), normal(7, 4, seed=1), normal(7, 6, seed=2)
         expected = numpy(DotProductAttention()(queries[None], keys[None], values[None]))[0]
         np.testing.assert_allclose(
@@ -54,7 +54,7 @@ class TestGeneralAttention:
 
 
 class TestSelfAttention:
-    def test_without_parameters_a_word_attends_to_those_like_it(self):
+    def test_without_projections_words_attend_to_similar_words(self):
         x = WORDS / np.linalg.norm(WORDS, axis=1, keepdims=True)
         output, weights = plain_self_attention(x)
         assert output.shape == x.shape
@@ -64,12 +64,12 @@ class TestSelfAttention:
         odds = np.exp([[sum(a * b) for b in x] for a in x])  # word by word
         np.testing.assert_allclose(numpy(weights), odds / odds.sum(1, keepdims=True), rtol=1e-4)
 
-    def test_without_parameters_identity_projections_differ_by_the_division_alone(self):
+    def test_identity_projections_differ_from_none_only_by_the_scaling(self):
         x, one = WORDS, np.eye(16, dtype="float32")
         weights = numpy(self_attention(2 * x, one, one, one)[1])  # 2 · 2 / √16 = 1
         np.testing.assert_allclose(weights, numpy(plain_self_attention(x)[1]), atol=1e-5)
 
-    def test_with_projections_loops_equal_matrices(self):
+    def test_loops_equal_matrices_with_projections(self):
         projections = [normal(16, 5, seed=i) / 4 for i in (1, 2, 3)]
         outputs, weights = self_attention(WORDS, *projections)
         assert (outputs.shape, weights.shape) == ((8, 5), (8, 8))
@@ -79,13 +79,13 @@ class TestSelfAttention:
             output, _ = general_attention_of_one(query, keys, values)
             np.testing.assert_allclose(numpy(output), numpy(outputs)[t], atol=1e-4)
 
-    def test_the_order_of_the_words_is_not_seen(self):
+    def test_is_permutation_equivariant(self):
         projections, order = [normal(16, 5, seed=i) for i in (1, 2, 3)], [3, 1, 0, 2, 7, 6, 5, 4]
         output = numpy(self_attention(WORDS, *projections)[0])
-        turned = numpy(self_attention(WORDS[order], *projections)[0])
-        np.testing.assert_allclose(turned, output[order], atol=1e-5)
+        permuted = numpy(self_attention(WORDS[order], *projections)[0])
+        np.testing.assert_allclose(permuted, output[order], atol=1e-5)
 
-    def test_eight_heads_are_the_layer_with_its_weights(self):
+    def test_eight_heads_equal_the_layer_with_the_same_weights(self):
         layer = MultiHeadAttention(h=8, d_k=2, d_v=2, d_model=16)
         x = WORDS[None]
         expected = numpy(layer(x, x, x))[0]
@@ -99,7 +99,7 @@ class TestSelfAttention:
 
 
 class TestSimpleRNN:
-    def test_hand_sized_numbers(self):
+    def test_values_computed_by_hand(self):
         """x = 1, 2, 3, W_x = [1 2], W_h = [[1 0] [1 2]], b = [0 1]; o = [1 -1]·h + ½.
 
         h₁ = [1 3], h₂ = [2 4] + [1+3 6] + [0 1] = [6 11], h₃ = [3 6] + [6+11 22] + [0 1] = [20 29].
@@ -116,7 +116,7 @@ class TestSimpleRNN:
         dense.set_weights([np.array([[1.0], [-1.0]]), np.array([0.5])])
         np.testing.assert_allclose(numpy(model(x[None])), [[20 - 29 + 0.5]])
 
-    def test_it_is_what_the_layer_computes(self):
+    def test_equals_the_layer(self):
         layer = keras.layers.SimpleRNN(4, return_sequences=True)
         x = normal(6, 3)
         expected = numpy(layer(x[None]))[0]

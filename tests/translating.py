@@ -1,6 +1,6 @@
-"""A model that has learned the language of tiny.py, once for all tests, and its likelihoods.
+"""A model trained once for all tests on the language of tiny.py, and reference computations.
 
-And the smallest model there is: a table.
+Also a fake model for the search tests: a table of logits.
 """
 
 import functools
@@ -22,9 +22,10 @@ ROWS, SOURCE_LENGTH, TARGET_LENGTH = 100, 6, 20
 
 @functools.cache
 def trained():
-    """The dataset, the model and the files of its last three epochs, as names and bytes.
+    """Returns the dataset, the trained model and the weights of its last three epochs.
 
-    An untrained model says the same of everything.
+    The weights are pairs of file name and content. Untrained models would not do: they translate
+    every sentence identically.
     """
     dataset = make_dataset()
     with tempfile.TemporaryDirectory() as folder:
@@ -42,12 +43,12 @@ def make_translate(model=None, **options):
 
 @functools.cache
 def shared_translate():
-    """One for all tests: what it has compiled is compiled."""
+    """Returns one `Translate` for all tests, which compiles each shape only once."""
     return make_translate()
 
 
 def write_run(folder):
-    """What a training run of that model would have left."""
+    """Writes a run folder as left by a training run of the model."""
     dataset, model, last = trained()
     run = RunFolder(folder)
     run.create(RunConfig(d_model=32, d_ff=64, n=1, h=2, max_length=8), dataset)
@@ -62,7 +63,7 @@ def ids_of(tokenizer, tokens):
 
 
 def logits_of(model, source, target):
-    """The model's logits, computed in one shape whatever is asked, for JAX compiles each one."""
+    """Computes logits, padded to a single shape because JAX compiles every new one."""
     source, target = (
         np.pad(ids, ((0, ROWS - len(ids)), (0, length - ids.shape[1])))
         for ids, length in ((source, SOURCE_LENGTH), (target, TARGET_LENGTH))
@@ -70,8 +71,8 @@ def logits_of(model, source, target):
     return ops.convert_to_numpy(model((source, target))).astype("float64")
 
 
-def translate_plainly(model, dataset, sentences, prefixes=None):
-    """Greedy search as one would write it first: the whole model again for each word."""
+def reference_greedy_translate(model, dataset, sentences, prefixes=None):
+    """Translates by greedy search without a cache: a full forward pass for each token."""
     source = pad_ids([encode_source(dataset.source_tokenizer, x) for x in sentences], SOURCE_LENGTH)
     forced = [dataset.target_tokenizer.encode(x) for x in prefixes or [""] * len(sentences)]
     target = np.full((len(sentences), TARGET_LENGTH), PADDING_ID, "int32")
@@ -85,14 +86,13 @@ def translate_plainly(model, dataset, sentences, prefixes=None):
 
 
 def markov(last, position, table):
-    """A model: each row has a table of its own, (R, V, V): the logits of each word after each other
-    one."""
+    """Returns the next logits of a fake model: for each row, a table by last token, (R, V, V)."""
     index = ops.broadcast_to(ops.reshape(last, (-1, 1, 1)), (ops.shape(last)[0], 1, table.shape[2]))
     return ops.squeeze(ops.take_along_axis(table, index, axis=1), 1), table
 
 
 def markov_score(table, tokens):
-    """The log probability of the tokens that are no padding, (V, V) being the table of the row."""
+    """Computes the log probability of tokens, without padding, under the table (V, V) of a row."""
     tokens, score = [START_ID, *(t for t in tokens if t != PADDING_ID)], 0.0
     for last, following in itertools.pairwise(tokens):
         logits = table[last].astype("float64")
@@ -101,7 +101,7 @@ def markov_score(table, tokens):
 
 
 def log_likelihoods(model, dataset, hypotheses):
-    """The log probability of each hypothesis, among all words that there are."""
+    """Computes the log probability of each hypothesis over the full vocabulary."""
     source = [ids_of(dataset.source_tokenizer, x.source_tokens) for x in hypotheses]
     target = [[START_ID, *ids_of(dataset.target_tokenizer, x.tokens)] for x in hypotheses]
     source, target = pad_ids(source, SOURCE_LENGTH), pad_ids(target, TARGET_LENGTH + 1)

@@ -2,12 +2,14 @@
 
 import collections
 import dataclasses
+import os
 import unicodedata
 
 import numpy as np
 
 from keras_transformer._utils.checks import check_choice, check_sizes, given
 from keras_transformer.data.batches import LengthBuckets
+from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import (
     SubwordTokenizer,
@@ -173,7 +175,7 @@ class PrepareDataset:
         """Prepares a data set from sentence pairs.
 
         Args:
-            pairs: list of (source, target) sentences.
+            pairs: list of (source, target) sentences, or the path of a file, see `read_pairs`.
             validation: list of pairs for validation, or None to split off a share of `pairs`.
             test: list of pairs for the final evaluation, which keep their order, or None to split
                 off a share of `pairs`. Pairs whose source is in `validation` or `test` are removed
@@ -183,8 +185,11 @@ class PrepareDataset:
             A `PreparedDataset`.
 
         Raises:
+            FileNotFoundError: if there is no such file.
             ValueError: if there are fewer than `n_sentences` pairs, or too few to split.
         """
+        if isinstance(pairs, (str, os.PathLike)):
+            pairs = read_pairs(pairs)
         if self.n_sentences is not None and self.n_sentences > len(pairs):
             raise ValueError(
                 f"`n_sentences` must be at most the number of pairs: there are only {len(pairs):,} "

@@ -6,6 +6,7 @@ import pytest
 
 from keras_transformer._utils.special_tokens import END_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.dataset import PrepareDataset
+from keras_transformer.data.pairs import write_pairs
 
 # Each source has a word of its own, and one, two or three translations that have one too.
 TARGETS = {f"say s{i}": [f"sage t{i}{x}" for x in "abc"[: 1 + i % 3]] for i in range(100)}
@@ -260,3 +261,9 @@ def test_batches_are_shuffled_if_there_is_a_seed(dataset):
         return dataset.batches(dataset.train, 16, seed)[0][1].tolist()
 
     assert first(None) == first(None) != first(0) == first(0) != first(1)
+
+
+def test_pairs_are_read_from_a_path(tmp_path):
+    write_pairs(tmp_path / "pairs.tsv", PAIRS)
+    for path in (tmp_path / "pairs.tsv", str(tmp_path / "pairs.tsv")):
+        assert PrepareDataset()(path).train == PrepareDataset()(PAIRS).train

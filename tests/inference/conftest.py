@@ -1,4 +1,4 @@
-"""What the tests of translating begin with."""
+"""Fixtures of the inference tests."""
 
 import pytest
 from keras import ops
@@ -27,13 +27,13 @@ def sources(dataset):
 
 @pytest.fixture
 def loop_steps(monkeypatch):
-    """A list to which each loop of a search, run eagerly, adds the number of its steps."""
+    """A list to which each eager `ops.while_loop` appends its number of steps."""
     steps, while_loop = [], ops.while_loop
 
-    def counted(*args, **kwargs):
+    def while_loop_with_count(*args, **kwargs):
         position, *others = while_loop(*args, **kwargs)
         steps.append(int(position))
         return position, *others
 
-    monkeypatch.setattr(ops, "while_loop", counted)
+    monkeypatch.setattr(ops, "while_loop", while_loop_with_count)
     return steps

@@ -1,4 +1,4 @@
-"""Texts that a language model goes on with."""
+"""Text generation with a language model."""
 
 import keras
 import numpy as np
@@ -35,38 +35,36 @@ MAKERS = {
 
 @pytest.fixture(scope="module", params=some_of(list(MAKERS), quick=("transformer",)))
 def trained(request):
-    """A model that knows the text by heart, and what goes on with it."""
+    """A model that has memorized the text, and its `Generate`."""
     name, make = request.param, MAKERS[request.param]
     keras.utils.set_random_seed(0)
     model = make()
     model.compile(keras.optimizers.Adam(0.01), MaskedCrossEntropy())
     inputs, targets = (ngram_prefixes if name == "lstm" else next_words)(TOKENIZER, TEXT)
-    # One epoch of many copies: an epoch costs more than its updates.
+    # One epoch of many copies: starting an epoch costs more than its updates.
     updates, rows = (60 if name == "lstm" else 150), len(inputs)
     copies = [np.tile(x, (updates, 1)) for x in (inputs, targets)]
     model.fit(*copies, batch_size=rows, shuffle=False, verbose=0)
     return model, Generate(model, TOKENIZER)
 
 
-def test_a_beginning_is_continued_as_it_was_learned(trained):
+def test_learned_texts_are_continued(trained):
     _, generate = trained
     assert generate("In") == TEXT[0]
     assert generate([text.split()[0] for text in TEXT]) == TEXT
     assert generate(tuple(text[:-4] for text in TEXT[:2]), beam_size=2)[0][:11] == TEXT[0][:11]
 
 
-def test_each_beginning_alone_costs_what_all_of_them_cost_together(trained):
-    """Reading every beginning by itself is the same exercise as reading each text once."""
+def test_ngram_prefixes_and_next_words_give_the_same_loss(trained):
+    """Predicting the last token of every prefix is the same task as predicting all next tokens."""
     model, _ = trained
     loss = MaskedCrossEntropy()
-    costs = [float(loss(y, model(x))) for x, y in (m(TOKENIZER, TEXT) for m in MAKING)]
-    assert costs[0] == pytest.approx(costs[1], rel=1e-3)
+    examples = [make(TOKENIZER, TEXT) for make in (next_words, ngram_prefixes)]
+    losses = [float(loss(y, model(x))) for x, y in examples]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
 
 
-MAKING = (next_words, ngram_prefixes)
-
-
-def test_greedy_words_are_the_most_probable_ones_of_the_whole_model(trained):
+def test_greedy_search_equals_search_without_cache(trained):
     model, generate = trained
     ids = [START_ID, *TOKENIZER.encode("all the")]
     while ids[-1] != END_ID and len(ids) < 12:
@@ -76,26 +74,26 @@ def test_greedy_words_are_the_most_probable_ones_of_the_whole_model(trained):
     assert generate("all the", max_tokens=9) == TOKENIZER.decode(ids[1:])
 
 
-def test_no_more_tokens_than_asked_for_are_added(trained):
+def test_max_tokens_limits_the_added_tokens(trained):
     _, generate = trained
     assert generate(["In", "He slept"], max_tokens=1) == ["In the", "He slept well"]
 
 
-def test_samples_depend_on_the_seed_and_the_text_alone(trained):
+def test_samples_depend_only_on_the_seed_and_the_text(trained):
     _, generate = trained
     options = {"temperature": 3.0, "max_tokens": 8}
-    drawn = [generate("In", seed=seed, **options) for seed in range(6)]
-    assert len(set(drawn)) > 1
-    assert drawn == [generate(["He", "In"], seed=seed, **options)[1] for seed in range(6)]
-    assert all(text.startswith("In") for text in drawn)
+    samples = [generate("In", seed=seed, **options) for seed in range(6)]
+    assert len(set(samples)) > 1
+    assert samples == [generate(["He", "In"], seed=seed, **options)[1] for seed in range(6)]
+    assert all(text.startswith("In") for text in samples)
 
 
-def test_the_beginning_is_kept_where_the_vocabulary_lacks_its_words(trained):
+def test_unknown_words_of_the_given_text_are_kept(trained):
     _, generate = trained
     assert generate("Xylophon-Yak slept", max_tokens=2).startswith("Xylophon-Yak slept")
 
 
-def test_nothing_given_is_a_text_from_the_beginning(trained):
+def test_empty_text_generates_from_the_start(trained):
     _, generate = trained
     assert generate("") in TEXT
     assert generate([]) == []

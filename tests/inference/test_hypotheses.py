@@ -1,4 +1,4 @@
-"""What is told about each translation, and many sentences one after the other."""
+"""Scores, samples, lengths and attention weights of hypotheses, and streams of sentences."""
 
 import itertools
 
@@ -17,7 +17,7 @@ FOUR = ["one two three four", "five one one two", "three three two five", "two f
 
 @pytest.fixture(scope="module")
 def endless(dataset):
-    """A translator that never comes to an end."""
+    """A `Translate` whose model never predicts the end token."""
     sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
     settings = BlockSettings(h=2, d_model=16, d_ff=16, n=2, rate=0.0)
     model = TransformerModel(*sizes, settings=settings)
@@ -38,7 +38,7 @@ def penalty(hypothesis, alpha):
 # Scores
 
 
-def test_it_tells_text_tokens_and_score(translate, dataset):
+def test_hypothesis_holds_text_tokens_and_source_tokens(translate, dataset):
     ((hypothesis,),) = translate.hypotheses(" two  three")
     assert hypothesis.text == translate("two three")
     assert hypothesis.source_tokens == ["▁two", "▁three", "[END]"]
@@ -58,7 +58,9 @@ def test_it_tells_text_tokens_and_score(translate, dataset):
     ],
     ids=["greedy", "sampling", "beam", "penalty"],
 )
-def test_a_score_is_the_likelihood_of_the_words(translate, dataset, model, sources, options, alpha):
+def test_score_is_the_log_likelihood_divided_by_the_penalty(
+    translate, dataset, model, sources, options, alpha
+):
     found = translate.hypotheses(sources, **options)
     assert all(len(hypotheses) == options.get("n_best", 1) for hypotheses in found)
     flat = list(itertools.chain(*found))
@@ -66,7 +68,7 @@ def test_a_score_is_the_likelihood_of_the_words(translate, dataset, model, sourc
     np.testing.assert_allclose([x.score for x in flat], expected, atol=1e-4)
 
 
-def test_hypotheses_are_distinct_and_the_best_comes_first(translate, sources):
+def test_hypotheses_are_distinct_and_sorted_by_score(translate, sources):
     options = {"beam_size": 4, "n_best": 4}
     found = translate.hypotheses(sources, **options)
     for hypotheses in found:
@@ -76,7 +78,7 @@ def test_hypotheses_are_distinct_and_the_best_comes_first(translate, sources):
     assert [hypotheses[0].text for hypotheses in found] == translate(sources, **options)
 
 
-def test_a_beam_finds_nothing_less_probable_than_the_greedy_search(translate, sources):
+def test_beam_search_is_not_worse_than_greedy_search(translate, sources):
     pairs = zip(
         translate.hypotheses(sources),
         translate.hypotheses(sources, beam_size=4, n_best=4),
@@ -87,8 +89,8 @@ def test_a_beam_finds_nothing_less_probable_than_the_greedy_search(translate, so
 
 
 @pytest.mark.exhaustive
-def test_there_are_no_more_hypotheses_than_translations(translate, dataset):
-    prefix = " ".join(["eins"] * 9)  # of the ten tokens that there may be
+def test_fewer_hypotheses_than_n_best_where_no_more_exist(translate, dataset):
+    prefix = " ".join(["eins"] * 9)  # nine of at most ten tokens
     (found,) = translate.hypotheses("one", prefix, beam_size=8, n_best=8)
     last = {x.tokens[9] for x in found}
     assert len(found) == 6 and last == {"▁eins", "▁zwei", "▁drei", "▁vier", "▁fünf", "[END]"}
@@ -97,12 +99,12 @@ def test_there_are_no_more_hypotheses_than_translations(translate, dataset):
 # Sampling
 
 
-def test_a_seed_draws_the_same_and_another_one_other_words(translate):
-    drawn = [translate(FOUR, temperature=2.0, seed=seed) for seed in (0, 0, 1, 2)]
-    assert drawn[0] == drawn[1] and len(set(map(tuple, drawn))) == 3
+def test_samples_are_determined_by_the_seed(translate):
+    samples = [translate(FOUR, temperature=2.0, seed=seed) for seed in (0, 0, 1, 2)]
+    assert samples[0] == samples[1] and len(set(map(tuple, samples))) == 3
 
 
-def test_samples_of_a_sentence_differ_and_the_best_comes_first(translate):
+def test_samples_of_a_sentence_differ_and_are_sorted_by_score(translate):
     for hypotheses in translate.hypotheses(FOUR, temperature=3.0, n_best=5):
         assert len({x.text for x in hypotheses}) > 1
         scores = [x.score for x in hypotheses]
@@ -116,7 +118,7 @@ def test_samples_of_a_sentence_differ_and_the_best_comes_first(translate):
         {"temperature": 9, "top_k": 1},
     ],
 )
-def test_drawing_from_what_is_best_only_is_the_greedy_search(translate, options):
+def test_sampling_only_the_best_token_is_greedy_search(translate, options):
     assert translate(FOUR, **options) == translate(FOUR)
 
 
@@ -124,16 +126,16 @@ def test_drawing_from_what_is_best_only_is_the_greedy_search(translate, options)
 
 
 @pytest.mark.parametrize(("ratio", "tokens"), [(2.0, 4 * 2 + 8), (0.6, 2 + 8), (0, 8)])
-def test_what_never_ends_is_cut(endless, ratio, tokens):
-    (hypothesis,), (among, *_) = (
+def test_endless_translations_are_truncated(endless, ratio, tokens):
+    (hypothesis,), (batched, *_) = (
         endless.hypotheses(sentences, max_length_ratio=ratio)[0]
         for sentences in (FOUR[0], [FOUR[0], "one " * 11])
     )
     assert len(hypothesis.tokens) == len(hypothesis.text.split()) == tokens
-    assert among.tokens == hypothesis.tokens
+    assert batched.tokens == hypothesis.tokens
 
 
-def test_a_translation_has_at_least_so_many_words(translate):
+def test_min_length_ratio_sets_the_minimum_length(translate):
     for hypotheses in translate.hypotheses(FOUR, min_length_ratio=1.8, beam_size=3, n_best=3):
         assert all(4 * 1.8 - 1 < len(x.text.split()) <= 16 for x in hypotheses)
     assert max(len(x.split()) for x in translate(FOUR)) < 7
@@ -141,8 +143,8 @@ def test_a_translation_has_at_least_so_many_words(translate):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_translation_that_can_have_no_more_words_is_shorter(translate, beam_size):
-    """The language has five words; each may be said once, and eight are asked for."""
+def test_n_gram_rule_overrides_the_minimum_length(translate, beam_size):
+    """The language has five words that may occur once each; the minimum length is eight."""
     options = {"no_repeat_ngram_size": 1, "min_length_ratio": 2.0, "beam_size": beam_size}
     for hypothesis, *_ in translate.hypotheses(FOUR, **options):
         assert sorted(hypothesis.text.split()) == ["drei", "eins", "fünf", "vier", "zwei"]
@@ -151,11 +153,11 @@ def test_a_translation_that_can_have_no_more_words_is_shorter(translate, beam_si
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("size", [2, 3])
-def test_no_sequence_of_words_occurs_twice(endless, size):
+def test_no_n_gram_occurs_twice(endless, size):
     def repeats(text):
         words = text.split()
-        sequences = [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
-        return len(set(sequences)) < len(sequences)
+        ngrams = [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
+        return len(set(ngrams)) < len(ngrams)
 
     assert any(map(repeats, endless(FOUR)))
     assert not any(map(repeats, endless(FOUR, no_repeat_ngram_size=size)))
@@ -164,7 +166,7 @@ def test_no_sequence_of_words_occurs_twice(endless, size):
 # Attention
 
 
-def test_the_attention_is_that_of_the_model(endless, dataset):
+def test_attention_weights_equal_those_of_the_model(endless, dataset):
     sentences, hypotheses = ["one two three four five", "", "two", "three one five"], []
     for options in ({}, {"beam_size": 4, "n_best": 3}):
         found = endless.hypotheses(
@@ -175,7 +177,7 @@ def test_the_attention_is_that_of_the_model(endless, dataset):
     assert len(hypotheses) == 3 + 9
     sources = [ids_of(dataset.source_tokenizer, x.source_tokens) for x in hypotheses]
     targets = [ids_of(dataset.target_tokenizer, x.tokens) for x in hypotheses]
-    # With their padding, which is cut off below.
+    # Padded for the model; the padding is cut off below.
     source, target = pad_ids(sources, 6), pad_ids([[START_ID, *ids[:-1]] for ids in targets], 10)
     scores = endless.model.attention_weights(source, target)
     for i, hypothesis in enumerate(hypotheses):
@@ -192,17 +194,17 @@ def test_the_attention_is_that_of_the_model(endless, dataset):
 
 
 @pytest.mark.exhaustive
-def test_looking_changes_no_translation(endless):
+def test_return_attention_changes_no_translation(endless):
     options = {"beam_size": 4, "n_best": 3, "max_length_ratio": 0.5}
-    looked = endless.hypotheses(FOUR, return_attention=True, **options)
+    found = endless.hypotheses(FOUR, return_attention=True, **options)
     expected = endless.hypotheses(FOUR, **options)
-    assert [[x.tokens for x in y] for y in looked] == [[x.tokens for x in y] for y in expected]
+    assert [[x.tokens for x in y] for y in found] == [[x.tokens for x in y] for y in expected]
 
 
 # Streams
 
 
-def test_a_stream_reads_no_more_than_it_must(translate):
+def test_stream_reads_one_window_at_a_time(translate):
     read = []
 
     def sentences():
@@ -211,7 +213,7 @@ def test_a_stream_reads_no_more_than_it_must(translate):
             yield FOUR[i % 4]
 
     stream = translate.stream(sentences(), window=4)
-    assert read == []  # nobody has asked yet
+    assert read == []  # the generator has not started
     results = []
     for i, result in enumerate(stream):
         assert len(read) == min(10, 4 * (i // 4 + 1))
@@ -220,7 +222,7 @@ def test_a_stream_reads_no_more_than_it_must(translate):
     assert results == [texts[i % 4] for i in range(10)]
 
 
-def test_a_stream_keeps_the_order(translate, sources):
+def test_stream_keeps_the_order(translate, sources):
     options = {"beam_size": 4, "n_best": 4}
     assert list(translate.stream(sources, **options)) == translate.hypotheses(sources, **options)
     mixed = ["one", "", "one two three", "  ", "two"]
@@ -229,23 +231,23 @@ def test_a_stream_keeps_the_order(translate, sources):
     assert list(translate.stream([])) == []
 
 
-def test_a_stream_counts_its_sentences_from_the_first(translate):
+def test_stream_errors_count_sentences_across_windows(translate):
     stream = translate.stream(["one", "two", "", "four", "five", "one " * 1025], window=2)
     assert len([next(stream) for _ in range(4)]) == 4
     with pytest.raises(ValueError, match="Sentence 6 is too long"):
         next(stream)
 
 
-def test_a_stream_of_one_sentence_is_its_translation(translate):
+def test_stream_accepts_a_single_sentence(translate):
     assert list(translate.stream("one two")) == translate.hypotheses("one two")
 
 
 @pytest.mark.parametrize("window", [0, -1, 1.5])
-def test_a_stream_reads_some_at_a_time(translate, window):
+def test_bad_window_is_refused(translate, window):
     with pytest.raises(ValueError, match="`window` must be a positive int"):
         next(translate.stream(["one"], window=window))
 
 
 @pytest.mark.exhaustive
-def test_a_model_that_knows_nothing_translates_too(dataset):
+def test_untrained_model_translates(dataset):
     assert len(make_translate(make_model(dataset))(FOUR)) == 4

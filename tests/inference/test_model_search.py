@@ -1,4 +1,4 @@
-"""The search over a model: what it returns is what the model itself says of whole sentences."""
+"""`ModelSearch`: its tokens and scores equal those of full forward passes of the model."""
 
 import keras
 import numpy as np
@@ -27,12 +27,12 @@ SIZES = {
     "n": 2,
     "rate": 0.3,
 }
-LONGEST = (7, 5, 7, 6, 7, 4)
+MAX_LENGTHS = (7, 5, 7, 6, 7, 4)
 BEAM = SearchOptions(beam_size=3, n_best=2, length_penalty=0.6)
 
 
 def make_model(**kwargs):
-    """One whose sentences differ, and of which some end."""
+    """Creates a model whose translations differ; some of them reach the end token."""
     model = TransformerModel(**group_settings({**SIZES, **kwargs}))
     model.build(((None, None), (None, None)))
     weights = zip(model.get_weights(), random_weights(model), strict=True)
@@ -48,7 +48,7 @@ def model():
 
 
 def make_sources():
-    """Sentences of four to six words, padded to seven."""
+    """Creates source ids: sentences of four to six tokens, padded to seven."""
     sources = np.random.default_rng(3).integers(4, 11, (6, 7)).astype("int32")
     sources[np.arange(7) >= np.array([4, 6, 5, 6, 4, 5])[:, None]] = PADDING_ID
     return sources
@@ -57,8 +57,8 @@ def make_sources():
 SOURCES = make_sources()
 
 
-def make_request(rows=range(6), room=8, forced=(), **more):
-    constraints = [make_constraints(0, LONGEST[i], room, forced) for i in rows]
+def make_request(rows=range(6), length=8, forced=(), **more):
+    constraints = [make_constraints(0, MAX_LENGTHS[i], length, forced) for i in rows]
     return {"source": SOURCES[list(rows)], "constraints": np.stack(constraints), **more}
 
 
@@ -78,13 +78,13 @@ def beam_search(model):
 
 
 def target_inputs(tokens):
-    """What the decoder has read when it had found the tokens, (…, L) each."""
+    """Returns the decoder inputs for given output tokens, both (…, L)."""
     start = np.full_like(tokens[..., :1], START_ID)
     return np.concatenate([start, tokens[..., :-1]], axis=-1)
 
 
 def log_likelihoods(model, tokens):
-    """Of the n translations of each sentence, (B, n, L), as `call` computes them."""
+    """Computes the log-likelihoods of translations, (B, n, L), with full forward passes: (B, n)."""
     sums = []
     for some in np.moveaxis(tokens, 1, 0):
         logits = numpy(model((SOURCES, target_inputs(some)))).astype("float64")
@@ -94,23 +94,23 @@ def log_likelihoods(model, tokens):
     return np.stack(sums, axis=1)
 
 
-def greedy_by_hand(model, request):
-    """The whole target again for each word."""
-    rows, room = request["constraints"].shape
-    found = np.zeros((rows, room), "int32")
-    going_on = np.ones(rows, bool)
-    for t in range(room):
+def greedy_tokens(model, request):
+    """Runs greedy search without a cache: a full forward pass for each token."""
+    rows, length = request["constraints"].shape
+    found = np.zeros((rows, length), "int32")
+    active = np.ones(rows, bool)
+    for t in range(length):
         logits = numpy(model((request["source"], target_inputs(found))))[:, t]
-        going_on &= t < np.array(LONGEST)
-        found[:, t] = np.where(going_on, END_ID + logits[:, END_ID:].argmax(axis=1), PADDING_ID)
-        going_on &= found[:, t] != END_ID
+        active &= t < np.array(MAX_LENGTHS)
+        found[:, t] = np.where(active, END_ID + logits[:, END_ID:].argmax(axis=1), PADDING_ID)
+        active &= found[:, t] != END_ID
     return found
 
 
 class TestGreedy:
-    def test_finds_what_the_whole_model_says_word_by_word(self, model, greedy_search):
+    def test_equals_search_without_cache(self, model, greedy_search):
         found = greedy_search(make_request())
-        np.testing.assert_array_equal(found["tokens"][:, 0], greedy_by_hand(model, make_request()))
+        np.testing.assert_array_equal(found["tokens"][:, 0], greedy_tokens(model, make_request()))
         assert (found["tokens"] == END_ID).any()
         assert len(np.unique(found["tokens"])) > 5
 
@@ -119,13 +119,13 @@ class TestGreedy:
         expected = log_likelihoods(model, found["tokens"])
         np.testing.assert_allclose(found["scores"], expected, rtol=1e-4)
 
-    def test_of_another_model_without_scores(self):
+    def test_tied_output_without_scores(self):
         model = make_model(tie_output=True)
         found = compile_search(model)(make_request())
         assert list(found) == ["tokens"]
-        np.testing.assert_array_equal(found["tokens"][:, 0], greedy_by_hand(model, make_request()))
+        np.testing.assert_array_equal(found["tokens"][:, 0], greedy_tokens(model, make_request()))
 
-    def test_in_half_precision(self, model):
+    def test_half_precision(self, model):
         half = make_model(norm_first=True, dtype="mixed_bfloat16")
         found = compile_search(half, with_scores=True)(make_request())
         assert len(np.unique(found["tokens"])) > 5
@@ -151,21 +151,21 @@ class TestBeam:
 
 
 @pytest.mark.parametrize("name", ("greedy_search", "beam_search"))
-class TestBoth:
-    def test_neither_padding_nor_room_nor_other_sentences_change_anything(self, name, request):
+class TestGreedyAndBeam:
+    def test_padding_length_and_other_sentences_change_nothing(self, name, request):
         search = request.getfixturevalue(name)
-        among, rows = search(make_request()), [3, 1]
-        some = make_request(rows, room=11)
+        batched, rows = search(make_request()), [3, 1]
+        some = make_request(rows, length=11)
         some["source"] = np.pad(some["source"][:, :6], ((0, 0), (0, 5)))
         found = search(some)
-        expected = np.pad(among["tokens"][rows], ((0, 0), (0, 0), (0, 3)))
+        expected = np.pad(batched["tokens"][rows], ((0, 0), (0, 0), (0, 3)))
         np.testing.assert_array_equal(found["tokens"], expected)
-        np.testing.assert_allclose(found["scores"], among["scores"][rows], rtol=1e-4)
+        np.testing.assert_allclose(found["scores"], batched["scores"][rows], rtol=1e-4)
 
 
-@pytest.mark.skipif(JAX, reason="JAX compiles with XLA in any case")
+@pytest.mark.skipif(JAX, reason="JAX always compiles with XLA")
 @pytest.mark.parametrize("name", some_of(("greedy_search", "beam_search"), quick=("beam_search",)))
-def test_xla_finds_the_same(model, name, request):
+def test_xla_gives_the_same_result(model, name, request):
     options = {"greedy_search": SearchOptions(), "beam_search": BEAM}[name]
     expected = request.getfixturevalue(name)(make_request())
     search = compile_search(model, options, jit_compile=True, with_scores=True)
@@ -179,14 +179,14 @@ def test_xla_finds_the_same(model, name, request):
 @pytest.mark.parametrize(
     "options", some_of({"greedy": SearchOptions(), "beam": BEAM}, quick=("beam",))
 )
-def test_one_trace_does_for_all_shapes(model, options, monkeypatch):
+def test_one_trace_serves_all_shapes(model, options, monkeypatch):
     traces, encode = [], model.encode
     monkeypatch.setattr(
         model, "encode", lambda *args, **kw: traces.append(0) or encode(*args, **kw)
     )
     search = compile_search(model, options)
-    for rows, room in ((range(6), 8), ([0], 9), ([4, 2], 7)):
-        assert search(make_request(rows, room))["tokens"].shape[::2] == (len(rows), room)
+    for rows, length in ((range(6), 8), ([0], 9), ([4, 2], 7)):
+        assert search(make_request(rows, length))["tokens"].shape[::2] == (len(rows), length)
     assert len(traces) == 1
 
 
@@ -205,7 +205,7 @@ class TestSampling:
             rows, random_numbers=self.random_numbers(seed)[list(rows)].reshape(-1, 8), **kwargs
         )
 
-    def test_draws_several_translations_of_each_sentence_and_scores_them(self, model, sampling):
+    def test_samples_several_translations_per_sentence_with_scores(self, model, sampling):
         found = sampling(self.request())
         assert found["tokens"].shape == (6, 3, 8)
         expected = log_likelihoods(model, found["tokens"])
@@ -213,14 +213,14 @@ class TestSampling:
         assert (np.diff(found["scores"]) <= 0).all()
         assert len(np.unique(found["tokens"].reshape(18, 8), axis=0)) > 12
 
-    def test_the_same_random_numbers_draw_the_same_whatever_stands_beside(self, sampling):
-        among = sampling(self.request())["tokens"]
-        np.testing.assert_array_equal(sampling(self.request())["tokens"], among)
+    def test_samples_depend_only_on_the_sentence_and_its_random_numbers(self, sampling):
+        batched = sampling(self.request())["tokens"]
+        np.testing.assert_array_equal(sampling(self.request())["tokens"], batched)
         found = sampling(self.request([5, 5, 2, 1, 0, 3]))["tokens"]
-        np.testing.assert_array_equal(found, among[[5, 5, 2, 1, 0, 3]])
-        assert (sampling(self.request(seed=1))["tokens"] != among).any()
+        np.testing.assert_array_equal(found, batched[[5, 5, 2, 1, 0, 3]])
+        assert (sampling(self.request(seed=1))["tokens"] != batched).any()
 
-    def test_translations_begin_as_they_are_told_to(self, model, sampling):
+    def test_forced_tokens_come_first(self, model, sampling):
         found = sampling(self.request(forced=(6, 1, 6)))
         assert (found["tokens"][:, :, :3] == [6, 1, 6]).all()
         expected = log_likelihoods(model, found["tokens"])

@@ -12,22 +12,22 @@ def check_combination_refused(received, **arguments):
         SearchOptions(**arguments)
 
 
-def test_by_default_it_is_a_greedy_search():
+def test_default_is_greedy_search():
     options = SearchOptions()
     assert (options.beam_size, options.n_best, options.samples, options.rows) == (1, 1, False, 1)
 
 
-def test_a_beam_decodes_as_many_rows_as_it_keeps():
+def test_beam_search_decodes_beam_size_rows():
     options = SearchOptions(beam_size=4, n_best=2)
     assert (options.samples, options.rows) == (False, 4)
 
 
-def test_a_temperature_means_sampling_with_a_row_for_each_sample():
+def test_temperature_selects_sampling_with_one_row_per_sample():
     options = SearchOptions(temperature=0.7, n_best=3, top_k=5, top_p=0.9)
     assert (options.samples, options.rows) == (True, 3)
 
 
-def test_equal_options_are_the_same_key():
+def test_options_are_hashable_and_frozen():
     assert len({SearchOptions(beam_size=3), SearchOptions(beam_size=3), SearchOptions()}) == 2
     with pytest.raises(dataclasses.FrozenInstanceError):
         SearchOptions().beam_size = 2
@@ -52,31 +52,31 @@ def test_bad_numbers_are_refused(name, value):
 
 
 @pytest.mark.parametrize("top_p", (0, -0.1, 1.1, float("nan"), None, "1"), ids=repr)
-def test_a_bad_probability_is_refused(top_p):
+def test_bad_top_p_is_refused(top_p):
     check_refused(SearchOptions, top_p=top_p)
 
 
-def test_zero_and_whole_numbers_are_numbers():
+def test_zero_and_integers_are_accepted_as_floats():
     SearchOptions(length_penalty=0, temperature=0, min_length_ratio=0, max_length_ratio=0)
     SearchOptions(length_penalty=2, temperature=1, top_p=1, min_length_ratio=1, max_length_ratio=1)
 
 
-def test_lengths_that_leave_no_translation_are_refused():
+def test_maximum_length_below_the_minimum_is_refused():
     with pytest.raises(ValueError, match=r"`max_length_ratio`.*Received: .*1\.0\b.*1\.5$"):
         SearchOptions(max_length_ratio=1.0, min_length_ratio=1.5)
 
 
-def test_a_beam_of_samples_is_refused():
+def test_sampling_with_a_beam_is_refused():
     check_combination_refused("beam_size=2, temperature=0.5", beam_size=2, temperature=0.5)
 
 
 @pytest.mark.parametrize("some", ({"top_k": 5}, {"top_p": 0.9}), ids=str)
-def test_a_choice_among_words_that_are_not_drawn_is_refused(some):
+def test_top_k_and_top_p_without_temperature_are_refused(some):
     values = {"top_k": 0, "top_p": 1.0, **some}
     received = f"top_k={values['top_k']}, top_p={values['top_p']}, temperature=0"
     check_combination_refused(received, **some)
 
 
-def test_more_translations_than_the_beam_keeps_are_refused():
+def test_n_best_above_beam_size_is_refused():
     check_combination_refused("n_best=3, beam_size=2", n_best=3, beam_size=2)
     check_combination_refused("n_best=2, beam_size=1", n_best=2)

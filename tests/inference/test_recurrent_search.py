@@ -1,4 +1,4 @@
-"""The search over a recurrent model: the same as over a transformer, whose cache is another."""
+"""Search with recurrent models, whose state differs from the KV cache of the Transformer."""
 
 import tempfile
 
@@ -8,7 +8,7 @@ import pytest
 from layer_contract import numpy
 from quick import some_of
 from tiny import PAIRS, make_batches, make_dataset
-from translating import ids_of, log_likelihoods, translate_plainly
+from translating import ids_of, log_likelihoods, reference_greedy_translate
 
 from keras_transformer import RecurrentTranslator, Trainer, Translate, plot_attention
 from keras_transformer._utils.special_tokens import START_ID
@@ -20,7 +20,7 @@ SENTENCES = ["one two", "five", "three three one", "two five four one", "four on
 
 @pytest.fixture(scope="module", params=some_of(("bahdanau", "luong"), quick=["luong"]))
 def trained(request):
-    """A model that has learned the language of numbers, and its translator."""
+    """A dataset, a model trained on it, and its `Translate`."""
     keras.utils.set_random_seed(1)
     dataset = make_dataset()
     sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
@@ -32,24 +32,17 @@ def trained(request):
     return dataset, model, translate
 
 
-def test_the_language_is_learned(trained):
+def test_model_learns_the_language(trained):
     _, _, translate = trained
-    right = np.mean(
-        [
-            translation == want
-            for translation, want in zip(
-                translate([source for source, _ in PAIRS]),
-                [target for _, target in PAIRS],
-                strict=True,
-            )
-        ]
-    )
-    assert right > 0.9
+    sources, targets = zip(*PAIRS, strict=True)
+    translations = translate(sources)
+    correct = [found == target for found, target in zip(translations, targets, strict=True)]
+    assert np.mean(correct) > 0.9
 
 
-def test_greedy_finds_what_the_whole_model_says_word_by_word(trained):
+def test_greedy_search_equals_search_without_cache(trained):
     dataset, model, translate = trained
-    assert translate(SENTENCES) == translate_plainly(model, dataset, SENTENCES)
+    assert translate(SENTENCES) == reference_greedy_translate(model, dataset, SENTENCES)
 
 
 @pytest.mark.parametrize("beam_size", (1, 3))
@@ -62,14 +55,12 @@ def test_scores_are_log_likelihoods(trained, beam_size):
     np.testing.assert_allclose([x.score for x in found], expected, rtol=1e-3, atol=1e-4)
 
 
-def test_samples_are_the_same_whatever_stands_beside(trained):
+def test_samples_do_not_depend_on_the_batch(trained):
     _, _, translate = trained
     options = {"temperature": 2.0, "n_best": 2, "seed": 3}
-    among, alone = (
-        translate.hypotheses(SENTENCES, **options),
-        translate.hypotheses("five", **options),
-    )
-    assert [x.text for x in among[1]] == [x.text for x in alone[0]]
+    batched = translate.hypotheses(SENTENCES, **options)
+    alone = translate.hypotheses("five", **options)
+    assert [x.text for x in batched[1]] == [x.text for x in alone[0]]
 
 
 def test_prefixes_are_kept(trained):
@@ -78,9 +69,7 @@ def test_prefixes_are_kept(trained):
 
 
 @pytest.mark.parametrize("beam_size", (1, 3))
-def test_attention_is_what_the_model_attends_to_when_it_reads_the_translation(
-    trained, beam_size, tmp_path
-):
+def test_attention_weights_equal_those_of_the_model(trained, beam_size, tmp_path):
     dataset, model, translate = trained
     some = translate.hypotheses(SENTENCES, beam_size=beam_size, return_attention=True)
     for found, *_ in some:

@@ -1,4 +1,4 @@
-"""What may be chosen, by each kind of search: tables of random logits take the place of a model."""
+"""Rules for the tokens of each search, with tables of random logits in place of a model."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END, Rules, make_constraints
 from keras_transformer.inference.search import greedy_search, sample
 
-WORDS = 8
+VOCAB_SIZE = 8
 
 
 def greedy(table, rules):
@@ -24,7 +24,7 @@ def beam(table, rules):
     return beam_search(markov, np.repeat(table, 3, axis=0), rules, options)
 
 
-def drawn(table, rules):
+def sampling(table, rules):
     shape = (2 * len(table), rules.constraints.shape[1])
     randoms = np.random.default_rng(1).random(shape).astype("float32")
     options = SearchOptions(temperature=1.0, n_best=2)
@@ -32,7 +32,7 @@ def drawn(table, rules):
     return found.group_rows(2)
 
 
-EACH = pytest.mark.parametrize("search", (greedy, beam, drawn))
+EACH_SEARCH = pytest.mark.parametrize("search", (greedy, beam, sampling))
 
 
 def rules_of(*constraints, **kwargs):
@@ -40,12 +40,16 @@ def rules_of(*constraints, **kwargs):
 
 
 def tables(rows, end=0.0):
-    """Random ones, whose logit of the end is changed by so much."""
-    return 2 * normal(rows, WORDS, WORDS) + end * np.eye(WORDS, dtype="float32")[END_ID]
+    """Returns random tables of logits; `end` is added to the logit of the end token."""
+    bias = end * np.eye(VOCAB_SIZE, dtype="float32")[END_ID]
+    return 2 * normal(rows, VOCAB_SIZE, VOCAB_SIZE) + bias
 
 
 def sequences(found):
-    """[[(score, tokens up to the end), ...] of each sentence], without those that do not exist."""
+    """Returns [[(score, tokens up to the end token), ...] of each sentence].
+
+    Missing hypotheses are left out.
+    """
     scores, tokens = numpy(found.scores), ops.convert_to_numpy(found.tokens)
     result = []
     for pair in zip(scores, tokens, strict=True):
@@ -77,18 +81,18 @@ class TestConstraints:
         ),
         ids=str,
     )
-    def test_says_of_each_position_what_is_asked_of_it(self, arguments, expected):
+    def test_constraint_of_each_position(self, arguments, expected):
         constraints = make_constraints(length=6, **arguments)
         assert constraints.dtype == "int32"
         assert constraints.tolist() == expected
 
-    def test_longest_is_the_number_of_tokens_that_a_row_may_have(self):
+    def test_max_lengths_counts_the_allowed_positions(self):
         rules = rules_of(
             make_constraints(2, 4, 6), make_constraints(0, 6, 6, (7, 8)), make_constraints(0, 1, 6)
         )
         assert ops.convert_to_numpy(rules.max_lengths()).tolist() == [4, 6, 1]
 
-    def test_repeated_rows_stand_next_to_each_other(self):
+    def test_repeated_rows_are_adjacent(self):
         rules = rules_of(
             make_constraints(2, 4, 6), make_constraints(0, 6, 6), no_repeat_ngram_size=2
         )
@@ -102,37 +106,37 @@ class TestConstraints:
 
 
 def allowed(rules, tokens=(), position=0):
-    """The tokens that each row may choose next, whichever axis the words are on.
+    """Returns the allowed next tokens of each row, and checks that their logits are unchanged.
 
-    Their logits are as they were.
+    The axis of the vocabulary must make no difference.
     """
     constraints = ops.convert_to_numpy(rules.constraints)
     padded = np.full(constraints.shape, PADDING_ID, "int32")
     padded[:, : len(tokens)] = tokens
-    logits = normal(len(constraints), WORDS)
+    logits = normal(len(constraints), VOCAB_SIZE)
     padded = ops.convert_to_tensor(padded)
     found = numpy(rules.apply(logits, padded, position))
-    turned = numpy(rules.apply(logits.T, padded, position, vocab_axis=0))
-    np.testing.assert_array_equal(turned.T, found)
+    transposed = numpy(rules.apply(logits.T, padded, position, vocab_axis=0))
+    np.testing.assert_array_equal(transposed.T, found)
     np.testing.assert_array_equal(found[found > -np.inf], logits[found > -np.inf])
     return [np.flatnonzero(row > -np.inf).tolist() for row in found]
 
 
 class TestApply:
-    def test_to_what_the_constraints_say(self):
+    def test_constraints_limit_the_tokens(self):
         rules = rules_of([ANY_TOKEN, NOT_END, 6, UNKNOWN_ID, END_ID, NO_TOKEN])
         free = [END_ID, 4, 5, 6, 7]
         expected = [free, free[1:], [6], [UNKNOWN_ID], [END_ID]]
         assert [allowed(rules, position=i)[0] for i in range(5)] == expected
 
-    def test_to_each_row_as_its_own_constraints_say(self):
+    def test_each_row_has_its_own_constraints(self):
         assert allowed(rules_of([NOT_END], [5], [ANY_TOKEN])) == [
             [4, 5, 6, 7],
             [5],
             [END_ID, 4, 5, 6, 7],
         ]
 
-    def test_to_the_unknown_word_only_if_asked(self):
+    def test_unknown_token_is_allowed_on_request(self):
         rules = rules_of([ANY_TOKEN], [NOT_END], allow_unknown=True)
         assert allowed(rules) == [[UNKNOWN_ID, END_ID, 4, 5, 6, 7], [UNKNOWN_ID, 4, 5, 6, 7]]
 
@@ -140,30 +144,30 @@ class TestApply:
         ("size", "forbidden"),
         ((1, {4, 5, 6, 7}), (2, {6, 7}), (3, {6}), (4, set()), (9, set()), (12, set())),
     )
-    def test_to_sequences_that_have_occurred(self, size, forbidden):
-        """Nor does it matter that there is no room for a sequence of twelve."""
+    def test_repeated_n_grams_are_forbidden(self, size, forbidden):
+        """An n-gram may be longer than the eight positions."""
         rules = rules_of([ANY_TOKEN] * 8, no_repeat_ngram_size=size)
         assert allowed(rules) == [[END_ID, 4, 5, 6, 7]]
         (found,) = allowed(rules, (4, 5, 6, 5, 7, 4, 5), position=7)
         assert set(found) == {END_ID, 4, 5, 6, 7} - forbidden
 
-    def test_to_the_end_where_nothing_else_is_left(self):
-        """All four words have occurred, which forbids the end as little as forced words."""
+    def test_end_token_is_allowed_where_nothing_else_is(self):
+        """After all four words have occurred, the end token and forced tokens remain allowed."""
         constraints, once = [[NOT_END] * 5, [ANY_TOKEN] * 5, [6] * 5], {"no_repeat_ngram_size": 1}
-        said = {"tokens": (4, 5, 6, 7), "position": 4}
-        assert allowed(rules_of(*constraints, **once), **said) == [[END_ID], [END_ID], [6]]
-        found = allowed(rules_of(*constraints, **once, allow_unknown=True), **said)
+        all_used = {"tokens": (4, 5, 6, 7), "position": 4}
+        assert allowed(rules_of(*constraints, **once), **all_used) == [[END_ID], [END_ID], [6]]
+        found = allowed(rules_of(*constraints, **once, allow_unknown=True), **all_used)
         assert found == [[UNKNOWN_ID], [UNKNOWN_ID, END_ID], [6]]
         assert allowed(rules_of(*constraints, **once), (4, 5, 6), position=3)[0] == [7]
 
-    def test_forced_words_may_repeat(self):
+    def test_forced_tokens_may_repeat(self):
         rules = rules_of([4, 4, 4, ANY_TOKEN], no_repeat_ngram_size=1)
         assert allowed(rules, (4, 4), position=2) == [[4]]
 
 
-@EACH
+@EACH_SEARCH
 class TestSearches:
-    def test_special_tokens_are_not_chosen_unless_the_unknown_word_is_allowed(self, search):
+    def test_special_tokens_are_not_chosen_except_an_allowed_unknown_token(self, search):
         table = tables(20)
         table[:, :, :END_ID] += 1.5
         constraints = [make_constraints(0, 5, 5)] * 20
@@ -171,7 +175,7 @@ class TestSearches:
         words = [{word for tokens in some for word in tokens} for some in found]
         assert words == [{END_ID, 4, 5, 6, 7}, {UNKNOWN_ID, END_ID, 4, 5, 6, 7}]
 
-    def test_no_translation_is_shorter_or_longer_than_allowed(self, search):
+    def test_length_limits_are_respected(self, search):
         bounds = [(0, 6), (2, 5), (4, 6), (3, 4), (0, 1)] * 10
         constraints = [make_constraints(*pair, 6) for pair in bounds]
         for end in (-4, 4):
@@ -182,12 +186,12 @@ class TestSearches:
                     assert min(shortest, longest) <= len(words) <= longest
                     assert (len(words) < longest) == (END_ID in tokens)
 
-    def test_forced_words_come_first_whatever_they_are_and_count(self, search):
-        beginnings = [(), (5,), (UNKNOWN_ID, UNKNOWN_ID), (4, 4, 4, 4), (6, START_ID, 7)] * 6
+    def test_forced_tokens_come_first_and_count_for_length_and_score(self, search):
+        prefixes = [(), (5,), (UNKNOWN_ID, UNKNOWN_ID), (4, 4, 4, 4), (6, START_ID, 7)] * 6
         table = tables(30)
-        constraints = [make_constraints(5, 7, 7, forced) for forced in beginnings]
+        constraints = [make_constraints(5, 7, 7, forced) for forced in prefixes]
         found = sequences(search(table, rules_of(*constraints, no_repeat_ngram_size=2)))
-        for i, forced in enumerate(beginnings):
+        for i, forced in enumerate(prefixes):
             assert found[i]
             for score, tokens in found[i]:
                 assert tokens[: len(forced)] == list(forced)
@@ -195,9 +199,9 @@ class TestSearches:
                 assert score == pytest.approx(markov_score(table[i], tokens), rel=1e-4)
 
 
-@EACH
-def test_a_translation_ends_where_every_word_would_repeat_something(search):
-    """Of four words that may each occur once there are no nine."""
+@EACH_SEARCH
+def test_translation_ends_where_every_word_would_repeat(search):
+    """Four words that may occur once each cannot reach the minimum length of nine."""
     table, constraints = tables(20), [make_constraints(9, 10, 10)] * 20
     found = sequences(search(table, rules_of(*constraints, no_repeat_ngram_size=1)))
     for one, some in zip(table, found, strict=True):
@@ -208,13 +212,13 @@ def test_a_translation_ends_where_every_word_would_repeat_something(search):
 
 
 def repetitions(found, size):
-    """How often a sequence of so many words occurs again."""
+    """Counts the n-grams of `size` tokens that have occurred before."""
     found = [[word for word in tokens if word] for tokens in all_tokens(found)]
-    parts = [[tuple(t[i : i + size]) for i in range(len(t) - size + 1)] for t in found]
-    return sum(len(some) - len(set(some)) for some in parts)
+    ngrams = [[tuple(t[i : i + size]) for i in range(len(t) - size + 1)] for t in found]
+    return sum(len(some) - len(set(some)) for some in ngrams)
 
 
-def test_no_sequence_of_a_beam_occurs_twice():
+def test_beam_search_repeats_no_n_gram():
     table, constraints = tables(40, end=-2.0), [make_constraints(0, 8, 8)] * 40
     free = beam(table, rules_of(*constraints))
     for size in (1, 2, 3):
@@ -224,21 +228,21 @@ def test_no_sequence_of_a_beam_occurs_twice():
         )
 
 
-def greedy_by_hand(table, length, size):
-    """The best word that is not the end of a sequence that has occurred."""
+def reference_greedy_search(table, length, size):
+    """Runs greedy search without the tokens that would repeat an n-gram."""
     tokens = []
     while len(tokens) < length and END_ID not in tokens:
-        parts = {tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)}
+        ngrams = {tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)}
         before = tuple(tokens[len(tokens) - size + 1 :])
-        words = [w for w in range(END_ID, WORDS) if (*before, w) not in parts]
+        candidates = [x for x in range(END_ID, VOCAB_SIZE) if (*before, x) not in ngrams]
         logits = table[([START_ID, *tokens])[-1]]
-        tokens.append(max(words, key=lambda word: logits[word]))
+        tokens.append(max(candidates, key=lambda token: logits[token]))
     return tokens
 
 
 @pytest.mark.parametrize("size", (1, 2, 3))
-def test_the_best_word_that_repeats_nothing_is_taken(size):
+def test_greedy_search_takes_the_best_token_that_repeats_no_n_gram(size):
     table, constraints = tables(40, end=-2.0), [make_constraints(0, 8, 8)] * 40
     found = greedy(table, rules_of(*constraints, no_repeat_ngram_size=size))
     found = [[token for token in tokens if token] for tokens in all_tokens(found)]
-    assert found == [greedy_by_hand(some, 8, size) for some in table]
+    assert found == [reference_greedy_search(some, 8, size) for some in table]

@@ -1,4 +1,4 @@
-"""Summaries and answers, mostly of models whose scores are known."""
+"""Classification, summarization and question answering, mostly with fake models."""
 
 import keras
 import numpy as np
@@ -34,8 +34,8 @@ def bert(seq_length=16, **kwargs):
     return model
 
 
-class WordsOnly:
-    """A body whose vectors are known: 1 at the place of the word that it is of."""
+class OneHotBody:
+    """A fake body whose hidden states are the one-hot vectors of the tokens."""
 
     seq_length, num_segments = 16, 2
 
@@ -43,8 +43,8 @@ class WordsOnly:
         return ops.one_hot(inputs[0], TOKENIZER.vocab_size)
 
 
-class Spelled:
-    """A model that finds one word after another: the tokens it is told, and nothing else."""
+class SpanModel:
+    """A fake answering model: every `start` and `end` token has a logit of 9, all others 0."""
 
     def __init__(self, start, end, seq_length=64, num_segments=2):
         self.body = type("Body", (), {"seq_length": seq_length, "num_segments": num_segments})
@@ -62,33 +62,34 @@ class TestClassify:
         model.set_weights(random_weights(model))
         return Classify(model, TOKENIZER, ["a", "b", "c"])
 
-    def test_it_names_the_highest_logit_and_its_probability(self):
+    def test_returns_the_most_probable_label_and_its_probability(self):
         classify, texts = self.make(), [*split_sentences(TEXT), "", 9 * "Trains are old. "]
         logits = classify.model(TOKENIZER.encode_batch(texts, length=16))
-        classify.model.classifier.bias.assign_sub(ops.mean(logits, axis=0))  # so that none is rare
+        # Centers the logits, so that no label is rare.
+        classify.model.classifier.bias.assign_sub(ops.mean(logits, axis=0))
         found = classify(texts)
-        for text, one in zip(texts, found, strict=True):
+        for text, result in zip(texts, found, strict=True):
             ids, segments = TOKENIZER.encode_batch([text], length=16)
             logits = ops.convert_to_numpy(classify.model((ids, segments)))[0].astype("float64")
-            shares = np.exp(logits) / np.exp(logits).sum()
-            assert one["label"] == "abc"[shares.argmax()]
-            assert one["score"] == pytest.approx(shares.max(), abs=1e-4)
-            assert classify(text) == pytest.approx(one)
-        assert len({one["label"] for one in found}) > 1
+            probabilities = np.exp(logits) / np.exp(logits).sum()
+            assert result["label"] == "abc"[probabilities.argmax()]
+            assert result["score"] == pytest.approx(probabilities.max(), abs=1e-4)
+            assert classify(text) == pytest.approx(result)
+        assert len({result["label"] for result in found}) > 1
         assert classify([]) == []
 
-    def test_a_name_for_each_label(self):
+    def test_wrong_number_of_labels_is_refused(self):
         classify = self.make()
         with pytest.raises(ValueError, match=r"3 labels.*Received: \['a'\]"):
             Classify(classify.model, TOKENIZER, ["a"])
 
-    def test_a_folder_without_one_is_refused(self, tmp_path):
+    def test_folder_without_a_classifier_is_refused(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="holds no text classifier"):
             Classify.from_run(tmp_path)
 
 
 class TestReadBert:
-    def test_the_body_of_a_classifier(self, tmp_path):
+    def test_reads_the_body_of_a_classifier(self, tmp_path):
         model = EncoderClassifier(bert(), 2)
         model.build((None, None))
         model.save(tmp_path / "classifier.keras")
@@ -99,7 +100,7 @@ class TestReadBert:
         np.testing.assert_allclose(ops.convert_to_numpy(body(inputs)), expected, atol=1e-6)
 
     @pytest.mark.parametrize("lowercase", (True, False))
-    def test_a_vocabulary_in_lines(self, lowercase, tmp_path):
+    def test_reads_vocab_txt(self, lowercase, tmp_path):
         expected = WordPieceTokenizer.train([TEXT], min_count=1, lowercase=lowercase)
         body = bert()
         body.save(tmp_path / "bert.keras")
@@ -115,8 +116,8 @@ class TestReadBert:
             read_bert(tmp_path)
 
 
-class TestSentences:
-    def test_end_with_their_marks(self):
+class TestSplitSentences:
+    def test_splits_after_punctuation_marks(self):
         assert split_sentences("One. Two! Three?  Four… Five") == [
             "One.",
             "Two!",
@@ -125,26 +126,26 @@ class TestSentences:
             "Five",
         ]
 
-    def test_quotes_and_brackets_belong_to_them(self):
+    def test_closing_quotes_and_brackets_stay_with_their_sentence(self):
         found = split_sentences('He said: "No." She (Ann.) left. (So did I.) "Yes!"')
         assert found == ['He said: "No."', "She (Ann.) left.", "(So did I.)", '"Yes!"']
 
-    def test_not_every_dot_ends_one(self):
+    def test_periods_of_abbreviations_and_numbers_do_not_split(self):
         for text in ("Mr. Klein met Dr. Weber.", "It costs 3.50 euros.", "J. S. Bach", "e.g. Anna"):
             assert split_sentences(text) == [text]
 
-    def test_blank_lines_end_them_and_line_breaks_do_not(self):
+    def test_splits_at_blank_lines_but_not_at_line_breaks(self):
         assert split_sentences("A title\n\nA sentence\nof two lines.\n") == [
             "A title",
             "A sentence of two lines.",
         ]
 
-    def test_nothing_has_none(self):
+    def test_blank_text_has_no_sentences(self):
         assert split_sentences(" \n\n ") == []
 
 
-class TestGroups:
-    def test_groups_that_are_apart_are_found(self):
+class TestKMeans:
+    def test_separated_clusters_are_found(self):
         rng = np.random.default_rng(0)
         centers = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
         vectors = (centers[:, None] + rng.normal(scale=0.5, size=(3, 20, 2))).reshape(-1, 2)
@@ -152,32 +153,32 @@ class TestGroups:
         distances = np.linalg.norm(found[:, None] - centers, axis=-1)
         assert sorted(distances.argmin(axis=1)) == [0, 1, 2] and distances.min(axis=1).max() < 0.5
 
-    def test_each_centre_is_the_mean_of_what_is_nearest_to_it(self):
+    def test_each_center_is_the_mean_of_its_cluster(self):
         vectors = np.random.default_rng(1).normal(size=(50, 4))
         centers = k_means(vectors, 5)
-        groups = np.linalg.norm(vectors[:, None] - centers, axis=-1).argmin(axis=1)
-        for i, centre in enumerate(centers):
-            np.testing.assert_allclose(centre, vectors[groups == i].mean(axis=0))
+        nearest = np.linalg.norm(vectors[:, None] - centers, axis=-1).argmin(axis=1)
+        for i, center in enumerate(centers):
+            np.testing.assert_allclose(center, vectors[nearest == i].mean(axis=0))
 
-    def test_as_many_groups_as_vectors_are_the_vectors(self):
+    def test_with_one_cluster_per_vector_the_centers_are_the_vectors(self):
         vectors = np.array([[3.0], [1.0], [7.0]])
         assert sorted(k_means(vectors, 3).ravel()) == [1, 3, 7]
 
-    def test_equal_vectors_are_no_trouble(self):
+    def test_equal_vectors_are_accepted(self):
         assert k_means(np.ones((4, 2)), 3).shape == (3, 2)
 
 
-class TestSummaries:
-    def test_a_sentence_of_each_group_in_the_order_of_the_text(self):
-        """Sentences share words with those of their group alone."""
+class TestSummarize:
+    def test_selects_one_sentence_per_cluster_in_text_order(self):
+        """Sentences share words only within their cluster."""
         text = "Anna has a cat. Tom likes trains. Anna has a black cat. Tom likes old trains."
         sentences = split_sentences(text)
-        found = split_sentences(Summarize(WordsOnly(), TOKENIZER)(text, num_sentences=2))
+        found = split_sentences(Summarize(OneHotBody(), TOKENIZER)(text, num_sentences=2))
         assert len(found) == 2 and found == [s for s in sentences if s in found]
         assert {sentence.split()[0] for sentence in found} == {"Anna", "Tom"}
 
     @pytest.mark.parametrize("count", (1, 3, 5))
-    def test_has_as_many_sentences_as_asked_for(self, count):
+    def test_returns_the_requested_number_of_sentences(self, count):
         found = Summarize(bert(), TOKENIZER)(TEXT, num_sentences=count)
         sentences = split_sentences(TEXT)
         assert split_sentences(found) == [s for s in sentences if s in found]
@@ -187,71 +188,72 @@ class TestSummaries:
         assert Summarize(bert(), TOKENIZER)(TEXT, num_sentences=6) == TEXT
         assert Summarize(bert(), TOKENIZER)(TEXT, num_sentences=60) == TEXT
 
-    def test_equal_sentences_are_counted_each(self):
+    def test_duplicate_sentences_count_separately(self):
         found = Summarize(bert(), TOKENIZER)("Tom likes trains. " * 5, num_sentences=3)
         assert found == "Tom likes trains. " * 2 + "Tom likes trains."
 
     @pytest.mark.parametrize("segments", (None, 2))
-    def test_a_vector_does_not_depend_on_the_others(self, segments):
+    def test_sentence_vectors_do_not_depend_on_the_batch(self, segments):
         summarize = Summarize(bert(num_segments=segments), TOKENIZER)
-        sentences = [*split_sentences(TEXT), "Anna " * 40] * 6  # some are cut; more than a batch
+        # Some sentences are truncated, and there are more than fit into one batch.
+        sentences = [*split_sentences(TEXT), "Anna " * 40] * 6
         vectors = summarize.vectors(sentences)
         assert vectors.shape == (42, 8)
         for i in (0, 6, 40):
             alone = summarize.vectors([sentences[i]])
             np.testing.assert_allclose(vectors[i], alone[0], atol=1e-5)
 
-    def test_nothing_and_no_sentences_are_refused(self):
-        summarize = Summarize(WordsOnly(), TOKENIZER)
+    def test_empty_text_and_bad_num_sentences_are_refused(self):
+        summarize = Summarize(OneHotBody(), TOKENIZER)
         with pytest.raises(ValueError, match=r"nothing to summarize: .*Received: ' '$"):
             summarize(" ")
         check_sizes_are_refused(lambda **options: summarize(TEXT, **options), "num_sentences")
 
 
-class TestAnswers:
+class TestFindAnswer:
     @pytest.mark.parametrize(("start", "end"), [("black", "black"), ("old", "trains")])
     @pytest.mark.parametrize("segments", (None, 2))
-    def test_are_where_the_model_says(self, start, end, segments):
-        model = Spelled(start, end, num_segments=segments)
+    def test_answer_spans_the_predicted_start_and_end(self, start, end, segments):
+        model = SpanModel(start, end, num_segments=segments)
         found = FindAnswer(model, TOKENIZER)("Who?", TEXT)
         assert set(found) == {"score", "start", "end", "answer"}
         assert found["answer"] == TEXT[found["start"] : found["end"]]
         assert found["answer"].startswith(start) and found["answer"].endswith(end)
         assert 0 < found["score"] <= 1
 
-    def test_the_score_is_the_product_of_two_probabilities(self):
-        """Of "black" and "cat", both once in the text; five tokens and [CLS] share the rest."""
-        found = FindAnswer(Spelled("black", "cat"), TOKENIZER)("Who?", "Tom has a black cat")
+    def test_score_is_the_product_of_start_and_end_probability(self):
+        """One of the five tokens has a logit of 9; the other four and [CLS] have 0."""
+        found = FindAnswer(SpanModel("black", "cat"), TOKENIZER)("Who?", "Tom has a black cat")
         probability = np.exp(9) / (np.exp(9) + 5)
         assert found["answer"] == "black cat"
         assert found["score"] == pytest.approx(probability**2, rel=1e-5)
 
-    def test_the_question_is_no_answer(self):
-        found = FindAnswer(Spelled("anna", "cat"), TOKENIZER)(
+    def test_answer_is_never_in_the_question(self):
+        found = FindAnswer(SpanModel("anna", "cat"), TOKENIZER)(
             "Has Anna a cat", "Tom has Anna, a cat"
         )
         assert (found["start"], found["answer"]) == (8, "Anna, a cat")
 
-    def test_never_end_before_they_begin(self):
-        found = FindAnswer(Spelled("cat", "tom"), TOKENIZER)("Who?", "Tom has a cat")
+    def test_answer_does_not_end_before_it_starts(self):
+        found = FindAnswer(SpanModel("cat", "tom"), TOKENIZER)("Who?", "Tom has a cat")
         assert found["answer"] in ("Tom", "cat")
 
-    def test_are_no_longer_than_allowed(self):
-        answer = FindAnswer(Spelled("anna", "black"), TOKENIZER)
+    def test_max_tokens_limits_the_answer(self):
+        answer = FindAnswer(SpanModel("anna", "black"), TOKENIZER)
         assert answer("Who?", "Anna is old, Tom is black", max_tokens=7)["answer"].count(" ") == 5
         short = answer("Who?", "Anna is old, Tom is black", max_tokens=6)["answer"]
         assert short.startswith("Anna") != short.endswith("black")
 
     @pytest.mark.parametrize("length", (12, 17, 40))
-    def test_far_in_a_long_text_are_found(self, length):
+    def test_answer_deep_in_a_long_text_is_found(self, length):
         text = f"{TEXT} {'Rain fell. ' * 70} Tom has old black trains. {'Rain fell. ' * 33}"
         text = text.replace("like old", "like")
-        found = FindAnswer(Spelled("old", "trains", seq_length=length), TOKENIZER)("Who?", text)
+        found = FindAnswer(SpanModel("old", "trains", seq_length=length), TOKENIZER)("Who?", text)
         assert found["answer"] == "old black trains"
         assert found["start"] == text.index("old black")
 
-    def test_nothing_to_ask_or_to_read_is_refused(self):
-        answer = FindAnswer(Spelled("anna", "cat"), TOKENIZER)
+    def test_empty_question_or_context_is_refused(self):
+        answer = FindAnswer(SpanModel("anna", "cat"), TOKENIZER)
         for question, text in (("", TEXT), ("Who?", "")):
             with pytest.raises(ValueError, match="Give a question and a context"):
                 answer(question, text)
@@ -259,17 +261,17 @@ class TestAnswers:
 
 
 @pytest.mark.slow
-def test_a_model_learns_to_answer():
-    """Each text names some people and their pets; the question is a pet."""
+def test_model_learns_to_answer():
+    """Each text lists people and their pets. The question is a pet; the answer is its position."""
     names, pets = ("anna", "tom", "lena", "paul", "ida"), ("cat", "dog", "cow", "hen")
     rng = np.random.default_rng(0)
     tokenizer = WordPieceTokenizer.train([" ".join(names + pets) + " ."], min_count=1)
     examples = []
     for _ in range(900):
-        some, theirs = rng.permutation(names)[:3], rng.permutation(pets)[:3]
-        text = " ".join(f"{name} {pet} ." for name, pet in zip(some, theirs, strict=True))
-        start = text.index(theirs[0])
-        examples.append((theirs[0], text, start, start + 3))
+        owners, animals = rng.permutation(names)[:3], rng.permutation(pets)[:3]
+        text = " ".join(f"{name} {pet} ." for name, pet in zip(owners, animals, strict=True))
+        start = text.index(animals[0])
+        examples.append((animals[0], text, start, start + 3))
     inputs, spans = answer_examples(tokenizer, examples, 14)
     keras.utils.set_random_seed(0)
     settings = BlockSettings(h=2, d_model=32, d_ff=64, rate=0.0)

@@ -1,14 +1,14 @@
-"""From sentences to sentences."""
+"""Translation of sentences with `Translate`."""
 
 import copy
 
 import pytest
 from quick import some_of
-from translating import make_translate, translate_plainly, write_run
+from translating import make_translate, reference_greedy_translate, write_run
 
 from keras_transformer import Translate
 
-# Each kind of search with all that may differ from sentence to sentence.
+# Each kind of search, with options whose effect depends on the sentence.
 KINDS = {
     "greedy": {},
     "beam": {"beam_size": 3, "n_best": 2},
@@ -16,16 +16,16 @@ KINDS = {
     "rules": {"no_repeat_ngram_size": 2, "min_length_ratio": 1.5, "max_length_ratio": 1.7},
 }
 SENTENCES = ["five", "one two", "three one two", "four four", "one two three four five " * 2]
-SHORT = SENTENCES[:4]  # of one bucket
+SHORT = SENTENCES[:4]  # in one length bucket
 PREFIXES = ["zwei eins", "drei", "sieben acht", "fünf", ""]
 
 
-def test_it_is_greedy_search_over_the_model(model, dataset, sources, translate):
+def test_default_is_greedy_search(model, dataset, sources, translate):
     assert len(set(translate(sources))) > 5
-    assert translate(sources) == translate_plainly(model, dataset, sources)
+    assert translate(sources) == reference_greedy_translate(model, dataset, sources)
 
 
-def test_one_in_one_out_many_in_many_out(translate):
+def test_returns_a_string_for_a_string_and_a_list_for_a_list(translate):
     alone = translate("two three")
     assert isinstance(alone, str) and alone
     assert translate(["two three"]) == [alone]
@@ -42,25 +42,25 @@ def check_same(all_found, all_expected):
 
 
 @pytest.mark.parametrize("kind", some_of(list(KINDS), quick=("greedy", "beam", "rules")))
-def test_neighbours_and_their_order_change_nothing(translate, kind):
+def test_other_sentences_and_their_order_change_nothing(translate, kind):
     options = KINDS[kind]
     prefixes = PREFIXES if kind in ("beam", "rules") else [""] * 5
-    among = translate.hypotheses(SENTENCES, prefixes, **options)
-    backwards = translate.hypotheses(SENTENCES[::-1], prefixes[::-1], **options)[::-1]
+    batched = translate.hypotheses(SENTENCES, prefixes, **options)
+    reversed_batch = translate.hypotheses(SENTENCES[::-1], prefixes[::-1], **options)[::-1]
     alone = [
         translate.hypotheses(sentence, prefix, **options)[0]
         for sentence, prefix in zip(SHORT, prefixes, strict=False)
     ]
-    check_same(backwards, among)
-    check_same(alone, among[:4])
+    check_same(reversed_batch, batched)
+    check_same(alone, batched[:4])
 
 
-def test_the_size_of_a_batch_changes_nothing(translate):
-    few = make_translate(batch_tokens=24).hypotheses(SENTENCES, PREFIXES, **KINDS["beam"])
-    check_same(few, translate.hypotheses(SENTENCES, PREFIXES, **KINDS["beam"]))
+def test_batch_size_changes_nothing(translate):
+    small_batches = make_translate(batch_tokens=24).hypotheses(SENTENCES, PREFIXES, **KINDS["beam"])
+    check_same(small_batches, translate.hypotheses(SENTENCES, PREFIXES, **KINDS["beam"]))
 
 
-def test_the_input_is_not_changed(translate):
+def test_arguments_are_not_modified(translate):
     sentences, prefixes = ["  Two   three ", "", "one"], ["", "eins", " drei "]
     before = copy.deepcopy([sentences, prefixes])
     translate(sentences, prefixes)
@@ -68,7 +68,7 @@ def test_the_input_is_not_changed(translate):
 
 
 @pytest.mark.parametrize("empty", ["", " ", "\n\t"])
-def test_nothing_is_translated_to_nothing(translate, empty):
+def test_empty_sentence_has_an_empty_translation(translate, empty):
     assert translate(empty) == ""
     assert translate(["one", empty]) == [translate("one"), ""]
     first, second = translate.hypotheses([empty, empty], beam_size=2, n_best=2)
@@ -78,7 +78,7 @@ def test_nothing_is_translated_to_nothing(translate, empty):
 
 
 @pytest.mark.parametrize("sentence", ["seven", "one 🙂 two", "[END] one", "ONE", "x" * 5000, "¿?"])
-def test_unknown_words_and_signs_are_translated_somehow(translate, sentence):
+def test_unknown_words_and_characters_are_accepted(translate, sentence):
     translation = translate(sentence)
     assert isinstance(translation, str)
     assert "[" not in translation  # no special token
@@ -90,16 +90,16 @@ def test_a_very_long_sentence_is_refused(translate):
         translate(["one", "one " * 1025])
 
 
-def test_the_longest_sentence_is_translated(translate):
+def test_sentence_of_the_maximum_length_is_translated(translate):
     assert 0 < len(translate("one " * 1024, max_length_ratio=0).split()) <= 8
 
 
-def test_a_sentence_longer_than_any_seen_is_translated(translate):
+def test_sentence_longer_than_in_training_is_translated(translate):
     assert translate(SENTENCES)[4]
 
 
 @pytest.mark.parametrize("other", [None, 5, b"one", ["one", 2], {"one": 1}, iter(["one"])])
-def test_anything_but_sentences_is_refused(translate, other):
+def test_other_types_are_refused(translate, other):
     for method in (translate, translate.hypotheses):
         with pytest.raises(TypeError, match="Give a text or a list of sentences"):
             method(other)
@@ -119,11 +119,11 @@ def test_anything_but_sentences_is_refused(translate, other):
         ({"beam": 3}, TypeError, "unexpected keyword argument 'beam'"),
     ],
 )
-def test_impossible_options_are_refused(translate, options, error, message):
-    for way in (translate, translate.hypotheses):
+def test_bad_options_are_refused(translate, options, error, message):
+    for method in (translate, translate.hypotheses):
         for sentences in ("one", [], ["one"]):
             with pytest.raises(error, match=message):
-                way(sentences, **options)
+                method(sentences, **options)
     with pytest.raises(error, match=message):
         next(translate.stream(["one"], **options))
 
@@ -144,17 +144,17 @@ def test_a_translation_begins_with_its_prefix(translate, dataset, options):
     assert [x.text for x in found[4]] == [x.text for x in free]
 
 
-def test_after_the_prefix_it_goes_on_greedily(translate, model, dataset):
+def test_prefix_is_continued_greedily(translate, model, dataset):
     prefixes = ["", "eins", "drei", "fünf fünf", "zwei"]
     sentences = [*SHORT, "two five"]
-    expected = translate_plainly(model, dataset, sentences, prefixes)
+    expected = reference_greedy_translate(model, dataset, sentences, prefixes)
     assert translate(sentences, prefixes) == expected
     assert expected != translate(sentences)
     assert translate(sentences[1], "eins") == expected[1]
 
 
-def test_a_prefix_must_be_shorter_than_its_translation_may_be(translate):
-    prefix = " ".join(["eins"] * 9)  # of one word there may be 2 * 1 + 8 tokens
+def test_prefix_must_be_shorter_than_the_maximum_length(translate):
+    prefix = " ".join(["eins"] * 9)  # the maximum length for one word is 2 * 1 + 8 tokens
     assert translate("one", prefix).startswith(prefix)
     message = r"Prefix 2 is too long: .* may have 10 tokens\. .*Received: 10 tokens"
     with pytest.raises(ValueError, match=message):
@@ -172,15 +172,15 @@ def test_a_prefix_must_be_shorter_than_its_translation_may_be(translate):
         (["one"], [None], TypeError, "a list of prefixes"),
     ],
 )
-def test_each_sentence_has_a_prefix(translate, sentences, prefixes, error, message):
+def test_bad_prefixes_are_refused(translate, sentences, prefixes, error, message):
     with pytest.raises(error, match=message):
         translate(sentences, prefixes)
 
 
-# How it is made
+# Construction
 
 
-def test_other_tokenizers_are_refused(model, dataset):
+def test_tokenizers_of_another_size_are_refused(model, dataset):
     class Other:
         vocab_size = 99
 
@@ -189,12 +189,12 @@ def test_other_tokenizers_are_refused(model, dataset):
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5])
-def test_a_batch_holds_some_tokens(size):
+def test_bad_batch_tokens_are_refused(size):
     with pytest.raises(ValueError, match="`batch_tokens` must be a positive int"):
         make_translate(batch_tokens=size)
 
 
-def test_it_can_be_had_from_a_run(translate, tmp_path):
+def test_from_run(translate, tmp_path):
     write_run(tmp_path)
     from_run = Translate.from_run(tmp_path, batch_tokens=16)
     assert from_run.batch_tokens == 16

@@ -1,4 +1,4 @@
-"""In how many shapes something is compiled, and how."""
+"""Number of shapes that `Translate` traces or compiles, and compilation by XLA."""
 
 import random
 
@@ -15,36 +15,36 @@ only_tensorflow = pytest.mark.skipif(not ON_TENSORFLOW, reason="JAX always compi
 
 
 @pytest.fixture
-def counted():
-    """A model, and the shapes of the sources with which it was traced."""
+def traced():
+    """A model, and the list of source shapes for which it was traced."""
     shapes = []
 
-    class Counted(TransformerModel):
+    class TracedModel(TransformerModel):
         def encode(self, encoder_input, training=None):
             shapes.append(tuple(encoder_input.shape))
             return super().encode(encoder_input, training=training)
 
-    return make_model(trained()[0], model_class=Counted), shapes
+    return make_model(trained()[0], model_class=TracedModel), shapes
 
 
 def sentences_of(lengths):
     return [" ".join((["one", "two", "three"] * length)[:length]) for length in lengths]
 
 
-def test_a_shape_is_compiled_once(counted):
-    model, shapes = counted
+def test_each_shape_is_compiled_once(traced):
+    model, shapes = traced
     translate = make_translate(model)
     translate("one two")
     assert len(shapes) == 1
     translate("two one")
     translate(["three one"])
-    translate("five", "")  # an empty prefix is none
+    translate("five", "")  # an empty prefix counts as no prefix
     assert len(shapes) == 1
 
 
 @pytest.mark.every_backend
-def test_any_lengths_are_few_shapes(counted):
-    model, shapes = counted
+def test_many_lengths_need_few_shapes(traced):
+    model, shapes = traced
     translate = make_translate(model, batch_tokens=48)
     lengths = [length for length in range(1, 12) for _ in range(8)]
     random.Random(0).shuffle(lengths)
@@ -58,8 +58,8 @@ def test_any_lengths_are_few_shapes(counted):
     assert len(shapes) == first
 
 
-def test_any_numbers_of_sentences_are_few_shapes(counted):
-    model, shapes = counted
+def test_many_numbers_of_sentences_need_few_shapes(traced):
+    model, shapes = traced
     translate = make_translate(model)
     for number in (1, 2, 3, 4, 5, 9, 16, 17, 40, 64):
         translate(sentences_of([2] * number))
@@ -69,8 +69,8 @@ def test_any_numbers_of_sentences_are_few_shapes(counted):
         assert shapes == [(1, 4), (4, 4), (16, 4), (64, 4)]
 
 
-def test_what_is_no_part_of_the_graph_compiles_nothing(counted):
-    model, shapes = counted
+def test_seed_and_length_ratios_do_not_recompile(traced):
+    model, shapes = traced
     translate = make_translate(model)
     options = {"temperature": 1.0, "max_length_ratio": 2.0}
     first = translate("one two", **options)
@@ -82,7 +82,7 @@ def test_what_is_no_part_of_the_graph_compiles_nothing(counted):
 
 @pytest.mark.exhaustive
 @only_tensorflow
-def test_xla_finds_the_same(counted):
+def test_xla_gives_the_same_result(traced):
     sentences = [source for source, _ in trained()[0].test]
     with_xla = make_translate(jit_compile=True)
     for options in ({}, {"beam_size": 3, "n_best": 2}):
@@ -95,8 +95,8 @@ def test_xla_finds_the_same(counted):
 
 @pytest.mark.exhaustive
 @only_tensorflow
-def test_with_xla_any_numbers_of_sentences_are_few_shapes(counted):
-    model, shapes = counted
+def test_many_numbers_of_sentences_need_few_shapes_with_xla(traced):
+    model, shapes = traced
     translate = make_translate(model, batch_tokens=16, jit_compile=True)
     for number in (1, 2, 3, 4, 9):
         translate(sentences_of([2] * number))
@@ -104,7 +104,7 @@ def test_with_xla_any_numbers_of_sentences_are_few_shapes(counted):
 
 
 @pytest.mark.every_backend
-@pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow need not compile")
-def test_jax_cannot_but_compile():
+@pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow can run without XLA")
+def test_jit_compile_false_is_refused_on_jax():
     with pytest.raises(ValueError, match="JAX always compiles"):
         make_translate(jit_compile=False)

@@ -1,4 +1,4 @@
-"""Words that the model does not know: found in the source by its attention."""
+"""Unknown words, replaced by the source words with the highest attention weights."""
 
 import keras
 import pytest
@@ -9,10 +9,10 @@ from keras_transformer.data.tokenizers import SubwordTokenizer, WordTokenizer
 from keras_transformer.layers import DotProductAttention, record_attention
 
 
-class Mirror(keras.Model):
-    """Says a sentence backwards, an unknown word for an unknown word.
+class ReversingModel(keras.Model):
+    """A fake model that reverses the source; the unknown token stays the unknown token.
 
-    Its first head looks at the word that it says next, its second one at all alike.
+    Its first head attends to the token that it predicts, its second one to all tokens equally.
     """
 
     def __init__(self, vocab_size):
@@ -25,15 +25,15 @@ class Mirror(keras.Model):
         return {}, source
 
     def step(self, last, position, cache, source):
-        said = self.look(source, ops.reshape(position, (1,)))
-        return 20 * said[:, 0, 0], cache
+        context = self.attend(source, ops.reshape(position, (1,)))
+        return 20 * context[:, 0, 0], cache
 
-    def look(self, source, positions):
-        """What each head reads at some positions: (R, N, T, V)."""
+    def attend(self, source, positions):
+        """Computes the context of each head at some positions: (R, N, T, V)."""
         words = ops.sum(ops.cast(source != 0, "int32"), axis=1, keepdims=True) - 1
         place = ops.where(positions < words, words - 1 - positions, words)
         place = ops.cast(place, "float32")  # (R, T)
-        # (p, 1) · (2j, -j²) is greatest where j = p.
+        # The score (p, 1) · (2j, -j²) is greatest at j = p.
         queries = ops.stack([place, ops.ones_like(place)], axis=2) * 1000
         queries = ops.stack([queries, ops.zeros_like(queries)], axis=1)  # (R, N, T, 2)
         j = ops.arange(ops.shape(source)[1], dtype="float32")
@@ -43,22 +43,22 @@ class Mirror(keras.Model):
 
     def attention_weights(self, source, target):
         with record_attention() as weights:
-            self.look(source, ops.arange(ops.shape(target)[1]))
+            self.attend(source, ops.arange(ops.shape(target)[1]))
         return {"cross": [weights[self.attention]]}
 
 
 @pytest.fixture(scope="module")
 def translate():
     tokenizer = WordTokenizer.train(["one two three four five,"])
-    return Translate(Mirror(tokenizer.vocab_size), tokenizer, tokenizer)
+    return Translate(ReversingModel(tokenizer.vocab_size), tokenizer, tokenizer)
 
 
-def test_the_mirror_says_known_words_backwards(translate):
+def test_fake_model_reverses_known_words(translate):
     assert translate("one two three, four five") == "five four, three two one"
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3}], ids=["greedy", "beam"])
-def test_an_unknown_word_is_the_one_that_was_looked_at(translate, options):
+def test_unknown_token_is_replaced_by_the_attended_source_word(translate, options):
     sentences = ["six seven eight", "one Anna two, Bob", "  nine", "four", "", "one two zebra" * 4]
     expected = ["eight seven six", "Bob, two Anna one", "nine", "four", ""]
     found = translate(sentences, replace_unknown=True, **options)
@@ -67,7 +67,7 @@ def test_an_unknown_word_is_the_one_that_was_looked_at(translate, options):
     assert [translate(x, replace_unknown=True, **options) for x in sentences[:5]] == expected
 
 
-def test_without_replacement_it_is_not_said_or_said_as_unknown(translate):
+def test_unknown_token_is_excluded_allowed_or_replaced(translate):
     assert "Anna" not in translate("two Anna one") and "[" not in translate("two Anna one")
     assert translate("two Anna one", allow_unknown=True) == "one [UNK] two"
     assert translate("two Anna one", replace_unknown=True) == "one Anna two"
@@ -77,11 +77,11 @@ def test_without_replacement_it_is_not_said_or_said_as_unknown(translate):
     assert hypothesis.attention is None and hypothesis.score == pytest.approx(0, abs=1e-3)
 
 
-def test_it_is_written_as_it_stands_in_the_sentence(translate):
+def test_replacement_keeps_the_spelling_of_the_source(translate):
     assert translate("Straße one ÉMILE", replace_unknown=True) == "ÉMILE one Straße"
 
 
-def test_the_unknown_words_of_a_prefix_are_its_own(translate):
+def test_unknown_words_of_a_prefix_are_kept(translate):
     def found(prefix, **options):
         return translate("six seven two eight", prefix, **options)
 
@@ -93,24 +93,24 @@ def test_the_unknown_words_of_a_prefix_are_its_own(translate):
 
 @pytest.mark.parametrize("prefix", ["one-seven", "one,Anna", "Łódź (Bob)", "(Anna", "ßeven"])
 @pytest.mark.parametrize("options", [{}, {"replace_unknown": True}, {"beam_size": 2}], ids=str)
-def test_a_translation_begins_with_its_prefix_letter_by_letter(translate, prefix, options):
+def test_translation_begins_with_the_exact_prefix(translate, prefix, options):
     text = translate("five four three two one one", prefix, **options)
     assert text.startswith(prefix) and len(text) > len(prefix)
 
 
-def test_a_word_from_the_source_has_a_space_before_it(translate):
-    """In the source a bracket stood there."""
+def test_replacement_is_preceded_by_a_space(translate):
+    """In the source, a bracket precedes the word."""
     assert translate("two (Anna)", replace_unknown=True) == ") Anna ( two"
 
 
-def test_a_character_that_no_subword_has_stands_as_in_the_source_or_in_the_prefix():
+def test_characters_outside_the_subword_vocabulary_are_copied():
     tokenizer = SubwordTokenizer.train(["ä, b c"], 12)
-    translate = Translate(Mirror(tokenizer.vocab_size), tokenizer, tokenizer)
+    translate = Translate(ReversingModel(tokenizer.vocab_size), tokenizer, tokenizer)
     assert translate("b😀c 🚀ä b", replace_unknown=True) == "bä🚀 c😀 b"
     assert translate("b c b c b c", "b😀c 🚀").startswith("b😀c 🚀")
 
 
-def test_the_attention_is_as_it_was_made(translate):
+def test_attention_weights_are_those_of_the_fake_model(translate):
     ((hypothesis,),) = translate.hypotheses("one Anna", return_attention=True, allow_unknown=True)
     cross = hypothesis.attention["cross"].tolist()
     assert cross == [

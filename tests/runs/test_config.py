@@ -252,9 +252,8 @@ def test_a_resumed_run_keeps_all_other_settings(name):
 
 @pytest.mark.parametrize("name", CHANGEABLE)
 def test_a_resumed_run_accepts_changeable_fields(name):
-    assert RunConfig().with_changes(**{name: NON_DEFAULTS[name]}) == RunConfig(
-        **{name: NON_DEFAULTS[name]}
-    )
+    change = {name: NON_DEFAULTS[name]}
+    assert RunConfig().with_changes(**change) == RunConfig(**change)
 
 
 def test_changes_are_validated():

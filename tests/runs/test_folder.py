@@ -349,7 +349,7 @@ def test_refuses_a_history_with_other_columns(run):
 # Hostile folders
 
 
-def test_weights_from_another_file_are_rejected(run, tmp_path):
+def test_weights_from_another_file_are_refused(run, tmp_path):
     """HDF5 would follow the link, and read numbers from wherever it points."""
     run.weights.rename(tmp_path / "secret.h5")
     with h5py.File(run.weights, "w") as file:
@@ -359,7 +359,7 @@ def test_weights_from_another_file_are_rejected(run, tmp_path):
 
 
 @pytest.mark.parametrize("value", (np.nan, np.inf))
-def test_weights_that_are_not_finite_are_rejected(run, model, value):
+def test_weights_that_are_not_finite_are_refused(run, model, value):
     weight = model.weights[3]
     before = ops.convert_to_numpy(weight)
     weight.assign(np.full(weight.shape, value))

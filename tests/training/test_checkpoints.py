@@ -272,7 +272,7 @@ def test_counters_are_human_readable(saved):
     assert json.loads(text) == COUNTERS
 
 
-def test_a_checkpoint_with_data_in_another_file_is_rejected(saved, tmp_path):
+def test_a_checkpoint_with_data_in_another_file_is_refused(saved, tmp_path):
     before = values(saved)
     [folder] = saved.folder.iterdir()
     (folder / "variables.h5").rename(tmp_path / "secret.h5")
@@ -283,7 +283,7 @@ def test_a_checkpoint_with_data_in_another_file_is_rejected(saved, tmp_path):
     assert values(saved) == before
 
 
-def test_a_group_in_place_of_a_variable_is_rejected(saved):
+def test_a_group_in_place_of_a_variable_is_refused(saved):
     before = values(saved)
     [folder] = saved.folder.iterdir()
     with h5py.File(folder / "variables.h5", "r+") as file:

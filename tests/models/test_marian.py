@@ -356,4 +356,4 @@ class TestInvalidFiles:
 
     def test_sentencepiece_is_required(self, folder, monkeypatch):
         monkeypatch.setitem(sys.modules, "sentencepiece", None)
-        check_error(folder, r"pip install keras3-transformer\[marian\]\. Received: ", ImportError)
+        check_error(folder, r"pip install 'keras3-transformer\[marian\]'\. Received: ", ImportError)

@@ -22,9 +22,9 @@ class SearchOptions:
         beam_size: number of hypotheses kept per sentence; 1 for greedy search.
         n_best: number of translations returned per sentence: the best of the beam, or independent
             samples.
-        length_penalty: exponent α of the beam's length penalty. Lower values favor short
+        length_penalty: exponent α of the beam's length penalty, up to 10. Lower values favor short
             translations; 0 switches the penalty off.
-        temperature: divisor of the logits when sampling; 0 for no sampling.
+        temperature: divisor of the logits when sampling, from 0.01 to 100; 0 for no sampling.
         top_k: samples from the k most probable tokens only; 0 for all tokens.
         top_p: samples from the smallest set of most probable tokens whose probabilities add up to
             at least p.
@@ -33,7 +33,7 @@ class SearchOptions:
         min_length_ratio: minimum length of a translation, as a multiple of the number of source
             tokens. A translation is shorter only where `no_repeat_ngram_size` leaves no token.
         max_length_ratio: maximum length of a translation, as a multiple of the number of source
-            tokens; 8 further tokens are always allowed.
+            tokens, up to 100; 8 further tokens are always allowed.
         no_repeat_ngram_size: size of the n-grams that occur at most once in a translation; 0
             allows all repetitions.
         allow_unknown: whether the unknown token may be chosen.
@@ -70,7 +70,11 @@ class SearchOptions:
         check_sizes(beam_size=self.beam_size, n_best=self.n_best)
         values = dataclasses.asdict(self)
         check_integers(0, _MAX, **{name: values[name] for name in _INTEGERS})
-        check_numbers(0, _MAX, **{name: values[name] for name in _NUMBERS})
+        for name, maximum in _MAXIMA.items():
+            check_numbers(0, maximum, **{name: values[name]})
+        if self.temperature:
+            # Logits divided by a much smaller number overflow.
+            check_numbers(0.01, _MAXIMA["temperature"], temperature=self.temperature)
         check_positive(top_p=self.top_p)
         check_numbers(0, 1, top_p=self.top_p)
         if self.max_length_ratio < self.min_length_ratio:
@@ -114,4 +118,10 @@ EXTRA_LENGTH = 8
 
 _MAX = 10**9
 _INTEGERS = ("top_k", "seed", "no_repeat_ngram_size")
-_NUMBERS = ("length_penalty", "temperature", "min_length_ratio", "max_length_ratio")
+# The power of a length overflows with larger exponents; longer translations exhaust the memory.
+_MAXIMA = {
+    "length_penalty": 10,
+    "temperature": 100,
+    "min_length_ratio": 100,
+    "max_length_ratio": 100,
+}

@@ -51,6 +51,20 @@ def test_bad_numbers_are_refused(name, value):
     check_refused(SearchOptions, **{name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("length_penalty", 60.0),
+        ("temperature", 1e-45),
+        ("temperature", 0.009),
+        ("temperature", 101),
+        ("max_length_ratio", 1e8),
+    ],
+)
+def test_values_that_overflow_are_refused(name, value):
+    check_refused(SearchOptions, **{name: value})
+
+
 @pytest.mark.parametrize("top_p", (0, -0.1, 1.1, float("nan"), None, "1"), ids=repr)
 def test_bad_top_p_is_refused(top_p):
     check_refused(SearchOptions, top_p=top_p)

@@ -41,7 +41,7 @@ def shared(name):
         ("", ""),
     ],
 )
-def test_the_published_rule(sentence, cleaned):
+def test_default_options_follow_the_published_rule(sentence, cleaned):
     assert clean(sentence) == cleaned
 
 
@@ -58,12 +58,12 @@ def test_the_published_rule(sentence, cleaned):
         (OPTIONS, '"Schöne Grüße" - sagt\'s um 6:30, François!'),
     ],
 )
-def test_each_option_keeps_what_its_name_says(keep, cleaned):
+def test_keep_options(keep, cleaned):
     assert clean(GERMAN, **dict.fromkeys(keep, True)) == cleaned
 
 
 @pytest.mark.parametrize(
-    ("written", "plain"),
+    ("sentence", "cleaned"),
     [
         ("‘a’ ‚b‘ ‹c›", "'a' 'b' 'c'"),
         ("“a” „b“ «c»", '"a" "b" "c"'),
@@ -74,26 +74,26 @@ def test_each_option_keeps_what_its_name_says(keep, cleaned):
         ("Sil\u00adbe \u200bb\ufeff", "Silbe b"),
     ],
 )
-def test_typography_becomes_plain(written, plain):
-    assert clean(written, keep_case=True, keep_punctuation=True, keep_umlauts=True) == plain
+def test_typographic_characters_are_normalized(sentence, cleaned):
+    assert clean(sentence, keep_case=True, keep_punctuation=True, keep_umlauts=True) == cleaned
 
 
-def test_kept_umlauts_have_one_form():
+def test_kept_umlauts_are_composed():
     composed, decomposed = "schön", unicodedata.normalize("NFD", "schön")
     assert composed != decomposed
     assert clean(decomposed, keep_umlauts=True) == clean(composed, keep_umlauts=True) == composed
 
 
 @pytest.mark.parametrize("sentence", ["x\u0304 y", "हिन्दी भाषा"])
-def test_kept_letters_keep_their_marks(sentence):
+def test_kept_letters_keep_their_combining_marks(sentence):
     assert clean(sentence + ".", keep_umlauts=True) == sentence
 
 
 @pytest.mark.parametrize("keep", CHOICES, ids=str)
-def test_cleaning_again_changes_nothing(keep):
-    # Every sign of the basic plane between letters, and a few sentences.
-    signs = [f"A{chr(code)}b {chr(code)}" for code in range(0xD800)]
-    for sentence in [*signs, GERMAN, "ΟΔΟΣ. ΟΔΟΣ", "İstanbul", "a.\u0301 \u0308", "\u212b \u1ffd"]:
+def test_cleaning_is_idempotent(keep):
+    # All characters below the surrogates, within a word and alone, and a few sentences.
+    texts = [f"A{chr(code)}b {chr(code)}" for code in range(0xD800)]
+    for sentence in [*texts, GERMAN, "ΟΔΟΣ. ΟΔΟΣ", "İstanbul", "a.\u0301 \u0308", "\u212b \u1ffd"]:
         once = clean(sentence, **keep)
         assert clean(once, **keep) == once, ascii(sentence)
 
@@ -105,7 +105,7 @@ def test_words_are_separated_by_single_spaces(keep):
     assert "" not in cleaned.split(" ")
 
 
-def test_pairs_without_a_side_are_dropped_and_repetitions_stay():
+def test_pairs_with_an_empty_side_are_dropped_and_duplicates_kept():
     pairs = [("Go!", "Geh!"), ("12!", "Zwölf!"), ("Twelve!", "12!"), ("Go.", "Geh.")]
     assert clean_pairs(pairs) == [("go", "geh"), ("go", "geh")]
     assert clean_pairs(pairs, keep_punctuation=True) == [
@@ -117,18 +117,18 @@ def test_pairs_without_a_side_are_dropped_and_repetitions_stay():
 
 
 @pytest.mark.parametrize("keep", CHOICES, ids=str)
-def test_options_reach_both_sides(keep):
+def test_options_apply_to_both_sides(keep):
     both = (clean(GERMAN, **keep), clean("Ä. b", **keep))
     assert clean_pairs(iter([(GERMAN, "Ä. b")]), **keep) == [both]
 
 
-def test_the_default_makes_the_published_set():
+def test_default_options_reproduce_the_published_data_set():
     cleaned = clean_pairs(read_pairs(shared("deu.txt")))
     assert cleaned == read_pairs(shared("english-german-both.pkl"))
     assert clean_pairs(cleaned) == cleaned
 
 
-def test_keeping_drops_no_real_pair():
+def test_keep_options_drop_no_pair_of_the_real_corpus():
     pairs = read_pairs(shared("deu.txt"))
     kept = clean_pairs(pairs, keep_case=True, keep_punctuation=True, keep_umlauts=True)
     assert len(kept) == len(pairs)

@@ -1,4 +1,4 @@
-"""The embedded corpus is what its script makes, and its grammar is German."""
+"""The embedded corpus matches its script, and its German grammar is correct."""
 
 import re
 import sys
@@ -29,13 +29,13 @@ def pairs():
 
 
 def clause(subject, verb, tense="present", *objects, **more):
-    """A clause from English names."""
+    """Creates a clause from English words."""
     items = tuple(Complement(item) for item in objects)
     return Clause(subject, lexicon.VERB[verb], tense, items, **more)
 
 
 def noun(english, det="def", adjective="", **more):
-    """A noun phrase from English names."""
+    """Creates a noun phrase from English words."""
     adjectives = {item.english: item for item in lexicon.ADJECTIVES}
     return NounPhrase(lexicon.NOUN[english], det, adjectives.get(adjective), **more)
 
@@ -43,30 +43,30 @@ def noun(english, det="def", adjective="", **more):
 # --- The file --------------------------------------------------------------------------------
 
 
-def test_the_shipped_file_is_what_the_script_makes(by_pattern):
+def test_the_shipped_file_matches_the_script(by_pattern):
     assert make_corpus.CORPUS.read_bytes() == make_corpus.make_text(by_pattern).encode("utf-8")
 
 
-def test_writing_leaves_only_the_corpus(tmp_path, monkeypatch):
+def test_writing_leaves_no_temporary_file(tmp_path, monkeypatch):
     monkeypatch.setattr(make_corpus, "make_text", lambda: "Yes.\tJa.\n")
     make_corpus.write(tmp_path / "corpus.tsv")
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.tsv"]
     assert (tmp_path / "corpus.tsv").read_bytes() == b"Yes.\tJa.\n"
 
 
-def test_size(pairs, by_pattern):
+def test_corpus_size(pairs, by_pattern):
     assert 12_000 <= len(pairs) <= 13_000
     assert len(by_pattern["everyday"]) >= 650
     assert len(by_pattern) >= 41
 
 
-def test_no_pattern_outweighs_the_others(pairs, by_pattern):
+def test_no_pattern_dominates(pairs, by_pattern):
     sizes = [len(group) for name, group in by_pattern.items() if name != "everyday"]
     assert max(sizes) <= 0.06 * len(pairs)
     assert min(sizes) >= 30
 
 
-def test_every_line_is_one_pair_and_no_english_sentence_comes_twice(pairs):
+def test_every_line_is_one_pair_with_a_unique_english_sentence(pairs):
     assert all(len(pair) == 2 and all(pair) for pair in pairs)
     assert len({english for english, _ in pairs}) == len(pairs)
 
@@ -81,7 +81,7 @@ def test_characters_and_punctuation(pairs):
         assert english[-1] == german[-1] or (english, german) in make_corpus.read_everyday()
 
 
-def test_lengths(pairs):
+def test_sentence_lengths(pairs):
     everyday = set(make_corpus.read_everyday())
     counts = [
         len(english.split()) for english, german in pairs if (english, german) not in everyday
@@ -154,7 +154,7 @@ def test_prepositions_merge_with_articles():
 
 
 @pytest.mark.parametrize(
-    ("verb", "row"),
+    ("verb", "forms"),
     [
         ("read", "lese liest liest lesen lest lesen"),
         ("work", "arbeite arbeitest arbeitet arbeiten arbeitet arbeiten"),
@@ -165,10 +165,10 @@ def test_prepositions_merge_with_articles():
         ("take", "nehme nimmst nimmt nehmen nehmt nehmen"),
     ],
 )
-def test_present_tense(verb, row):
+def test_present_tense(verb, forms):
     entry = lexicon.VERB[verb]
     found = [grammar.present(entry.german, entry.changed, index) for index in range(6)]
-    assert " ".join(found) == row
+    assert " ".join(found) == forms
 
 
 def test_perfect_with_haben_and_sein():
@@ -179,7 +179,7 @@ def test_perfect_with_haben_and_sein():
     assert grammar.german_main(clause(SIE, "get up", "past")) == "sie ist aufgestanden"
 
 
-def test_separable_verbs_part_in_main_clauses_only():
+def test_separable_verbs_split_only_in_main_clauses():
     call = clause(ER, "call", "present", noun("mother", ER))
     assert grammar.german_main(call) == "er ruft seine Mutter an"
     assert grammar.german_subordinate(call, "weil") == "weil er seine Mutter anruft"
@@ -197,7 +197,7 @@ def test_negation():
     assert grammar.german_main(book) == "ich habe das Buch nicht gekauft"
 
 
-def test_time_in_front_turns_subject_and_verb():
+def test_fronted_time_inverts_subject_and_verb():
     time = grammar.Adverbial("yesterday", "gestern", "time")
     bought = clause(WIR, "buy", "past", noun("car", "indef"), adverbials=(time,))
     assert grammar.german_main(bought, time) == "gestern haben wir ein Auto gekauft"
@@ -226,7 +226,7 @@ def test_reflexive_verbs():
         ("carry", DU, "trag das Buch"),
     ],
 )
-def test_commands(verb, subject, german):
+def test_imperatives(verb, subject, german):
     assert grammar.german_command(clause(subject, verb, "present", noun("book"))) == german
 
 
@@ -237,7 +237,7 @@ def test_english_do_support():
     assert grammar.english_main(replace(need, tense="wanted to")) == "he wanted to need a coat"
 
 
-# --- Who is "you" ----------------------------------------------------------------------------
+# --- Translations of "you" -------------------------------------------------------------------
 
 
 def test_you_is_du_unless_marked(pairs):

@@ -1,4 +1,4 @@
-"""What the split promises: nothing is tested that was trained."""
+"""`PrepareDataset`: filters, vocabularies, batches, and a split that shares no source."""
 
 import re
 
@@ -8,7 +8,7 @@ from keras_transformer._utils.special_tokens import END_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import write_pairs
 
-# Each source has a word of its own, and one, two or three translations that have one too.
+# Each source has a unique word, and one to three translations with unique words.
 TARGETS = {f"say s{i}": [f"sage t{i}{x}" for x in "abc"[: 1 + i % 3]] for i in range(100)}
 PAIRS = [
     (source, targets[k])
@@ -42,20 +42,20 @@ def test_no_source_sentence_is_in_two_parts(seed):
     assert train | validation | test == set(TARGETS)
 
 
-def test_two_spellings_of_a_sentence_are_one_source():
+def test_spelling_variants_of_a_source_are_in_one_part():
     spellings = ["ein Caf\u00e9", "ein Cafe\u0301", "ein  Caf\u00e9"]
     pairs = [(source, f"t{i}") for i, source in enumerate(spellings)]
     pairs += [(f"s{i}", f"t{i}") for i in range(17)]
     for seed in range(5):
         prepared = PrepareDataset(seed=seed)(pairs)
-        normal = [
+        normalized = [
             {prepared.source_tokenizer.normalize(source) for source in sources(prepared, part)}
             for part in PARTS
         ]
-        assert len(set.union(*normal)) == sum(map(len, normal)) == 18
+        assert len(set.union(*normalized)) == sum(map(len, normalized)) == 18
 
 
-def test_counts_are_shares_of_the_sources(dataset):
+def test_shares_count_distinct_sources(dataset):
     assert [len(set(sources(dataset, part))) for part in PARTS] == [80, 10, 10]
     halved = PrepareDataset(validation_share=0.2, test_share=0.3)(PAIRS)
     assert [len(set(sources(halved, part))) for part in PARTS] == [50, 20, 30]
@@ -75,7 +75,7 @@ def test_the_test_part_has_each_source_once_with_all_references(dataset):
     assert {len(references) for _, references in dataset.test} == {1, 2, 3}
 
 
-def test_the_seed_alone_decides_on_the_split(dataset):
+def test_the_split_depends_only_on_the_seed(dataset):
     assert split_of(PrepareDataset(seed=1)(PAIRS)) == split_of(dataset)
     tests = {frozenset(sources(PrepareDataset(seed=seed)(PAIRS), "test")) for seed in range(5)}
     assert len(tests) == 5
@@ -84,14 +84,14 @@ def test_the_seed_alone_decides_on_the_split(dataset):
 # The vocabularies
 
 
-def test_the_tokenizers_know_the_words_of_the_training_part_only(dataset):
+def test_vocabularies_contain_only_training_words(dataset):
     for side, tokenizer in enumerate((dataset.source_tokenizer, dataset.target_tokenizer)):
         assert all(UNKNOWN_ID not in tokenizer.encode(pair[side]) for pair in dataset.train)
         assert all(UNKNOWN_ID in tokenizer.encode(pair[side]) for pair in dataset.validation)
     assert all(UNKNOWN_ID in dataset.source_tokenizer.encode(source) for source, _ in dataset.test)
     references = [reference for _, references in dataset.test for reference in references]
     assert all(UNKNOWN_ID in dataset.target_tokenizer.encode(text) for text in references)
-    # "say" and a word for each source; "sage" and a word for each translation.
+    # "say" and one word per source; "sage" and one word per translation.
     assert dataset.source_tokenizer.vocab_size == 4 + 1 + 80
     assert dataset.target_tokenizer.vocab_size == 4 + 1 + len(dataset.train)
 
@@ -102,12 +102,12 @@ def test_rare_words_are_unknown():
     assert dataset.target_tokenizer.encode(dataset.train[0][1]) == [4, UNKNOWN_ID]
 
 
-# Parts that are given
+# Given parts
 
 HELD_OUT = {"validation": [("say  s1", "a"), ("new", "b")], "test": [("say s2", "c")] * 2}
 
 
-def test_given_parts_are_taken_as_they_are():
+def test_given_parts_are_used_unchanged():
     prepared = PrepareDataset()(PAIRS, **HELD_OUT)
     assert prepared.validation == [("say s1", "a"), ("new", "b")]
     assert prepared.test == [("say s2", ["c"]), ("say s2", ["c"])]
@@ -117,22 +117,22 @@ def test_given_parts_are_taken_as_they_are():
 
 
 @pytest.mark.parametrize("part", HELD_OUT)
-def test_the_other_part_is_split_off(part):
+def test_the_part_that_is_not_given_is_split_off(part):
     prepared = PrepareDataset(seed=2)(PAIRS, **{part: HELD_OUT[part]})
     names = [set(sources(prepared, name)) for name in PARTS]
     assert not names[0] & names[1] and not names[0] & names[2]
     assert [len(sources(prepared, name)) > 5 for name in PARTS].count(True) == 2
 
 
-# Subwords
+# Sub-words
 
 
-def test_two_bpe_vocabularies_or_one():
-    two = PrepareDataset(tokenizer="bpe", vocab_size=60)(PAIRS)
-    one = PrepareDataset(tokenizer="bpe", vocab_size=60, share_vocabulary=True)(PAIRS)
-    assert two.source_tokenizer.to_json() != two.target_tokenizer.to_json()
-    assert one.source_tokenizer.to_json() == one.target_tokenizer.to_json()
-    for dataset in (one, two):
+def test_bpe_vocabularies_are_separate_or_shared():
+    separate = PrepareDataset(tokenizer="bpe", vocab_size=60)(PAIRS)
+    shared = PrepareDataset(tokenizer="bpe", vocab_size=60, share_vocabulary=True)(PAIRS)
+    assert separate.source_tokenizer.to_json() != separate.target_tokenizer.to_json()
+    assert shared.source_tokenizer.to_json() == shared.target_tokenizer.to_json()
+    for dataset in (shared, separate):
         for tokenizer, sentence in zip(
             (dataset.source_tokenizer, dataset.target_tokenizer), dataset.validation[0], strict=True
         ):
@@ -140,7 +140,7 @@ def test_two_bpe_vocabularies_or_one():
             assert tokenizer.decode(tokenizer.encode(sentence)) == sentence
 
 
-def test_bpe_dropout_takes_sentences_apart_anew_for_each_epoch():
+def test_bpe_dropout_tokenizes_differently_each_time():
     dataset = PrepareDataset(tokenizer="bpe", vocab_size=60)(PAIRS)
     plain, varied = (
         dataset.batches(dataset.train, 8, seed=0, bpe_dropout=rate) for rate in (0.0, 0.5)
@@ -160,16 +160,16 @@ def test_refuses_an_unknown_tokenizer():
         PrepareDataset(tokenizer="letters")
 
 
-# What is chosen
+# Filters
 
 
-def test_takes_the_first_sentences():
+def test_n_sentences_selects_the_first_pairs():
     dataset = PrepareDataset(n_sentences=20)(PAIRS)
-    taken = [source for part in PARTS for source in sources(dataset, part)]
-    assert sorted(taken) == sorted(source for source, _ in PAIRS[:20])
+    selected = [source for part in PARTS for source in sources(dataset, part)]
+    assert sorted(selected) == sorted(source for source, _ in PAIRS[:20])
 
 
-def test_drops_and_says_why():
+def test_dropped_pairs_are_counted_by_reason():
     pairs = [
         *[(f"a{i}", "b") for i in range(10)],
         ("a0", "b"),
@@ -199,8 +199,8 @@ def test_drops_and_says_why():
     ]
 
 
-def test_says_how_much_there_is(dataset):
-    first, second = str(dataset).splitlines()  # and nothing of what was not dropped
+def test_str_reports_the_sizes_of_parts_and_vocabularies(dataset):
+    first, second = str(dataset).splitlines()  # no line for reasons without dropped pairs
     assert first == (
         f"{len(dataset.train)} training pairs, {len(dataset.validation)} validation pairs, "
         "10 test sentences"
@@ -218,14 +218,14 @@ def test_says_how_much_there_is(dataset):
         {"validation_share": 0.5, "test_share": 0.5},
     ],
 )
-def test_refuses_impossible_arguments(arguments):
+def test_refuses_invalid_arguments(arguments):
     name, value = list(arguments.items())[-1]
     with pytest.raises(ValueError, match=rf"Received: .*{re.escape(str(value))}") as caught:
         PrepareDataset(**arguments)
     assert name in str(caught.value)
 
 
-def test_refuses_to_take_more_than_there_is():
+def test_refuses_n_sentences_above_the_number_of_pairs():
     assert PrepareDataset(n_sentences=30)(PAIRS[:30])
     with pytest.raises(ValueError, match=r"only 30 pairs.*Received: n_sentences=31"):
         PrepareDataset(n_sentences=31)(PAIRS[:30])
@@ -245,7 +245,7 @@ def test_ten_sources_are_enough():
 # The batches
 
 
-def test_makes_batches_of_ids(dataset):
+def test_batches_contain_padded_ids(dataset):
     batches = dataset.batches(dataset.train, len(dataset.train))
     (source, inputs), outputs = batches[0]
     x, y = dataset.train[0]
@@ -256,7 +256,7 @@ def test_makes_batches_of_ids(dataset):
     assert outputs[0].tolist() == [*words, END_ID, 0]
 
 
-def test_batches_are_shuffled_if_there_is_a_seed(dataset):
+def test_batches_are_shuffled_only_with_a_seed(dataset):
     def first(seed):
         return dataset.batches(dataset.train, 16, seed)[0][1].tolist()
 

@@ -1,4 +1,4 @@
-"""What language models read."""
+"""Training data for language models: next words and n-gram prefixes."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ TOKENIZER = WordTokenizer.train(TEXTS)
 A, B, C = (TOKENIZER.encode(word)[0] for word in "abc")
 
 
-def test_every_word_and_the_end_are_predicted_from_what_is_before():
+def test_targets_are_the_next_words_and_the_end_token():
     inputs, targets = next_words(TOKENIZER, TEXTS)
     assert inputs.tolist() == [[START_ID, A, B, C], [START_ID, B, END_ID, 0]]
     assert targets.tolist() == [[A, B, C, END_ID], [B, END_ID, 0, 0]]
     assert inputs.dtype == targets.dtype == "int32"
 
 
-def test_prefixes_stand_at_the_end_and_their_next_words_too():
+def test_prefixes_are_padded_on_the_left_with_the_target_last():
     inputs, targets = ngram_prefixes(TOKENIZER, TEXTS)
     s = START_ID
     rows = [[0, 0, 0, s], [0, 0, s, A], [0, s, A, B], [s, A, B, C], [0, 0, 0, s], [0, 0, s, B]]
@@ -29,7 +29,7 @@ def test_prefixes_stand_at_the_end_and_their_next_words_too():
 
 
 @pytest.mark.parametrize("seq_length", (1, 2, 3, 4, 9))
-def test_long_texts_are_cut_and_no_word_is_lost(seq_length):
+def test_long_texts_are_split_without_losing_words(seq_length):
     inputs, targets = next_words(TOKENIZER, TEXTS, seq_length)
     assert inputs.shape[1] <= seq_length
     assert targets[targets != 0].tolist() == [A, B, C, END_ID, B, END_ID]

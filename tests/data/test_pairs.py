@@ -25,7 +25,7 @@ def shared(name):
 
 
 def error_of(*paths, kind=ValueError):
-    """The message with which reading ends: one line that says what was received."""
+    """Returns the message of the error that reading raises: one line with the received value."""
     with pytest.raises(kind) as caught:
         read_pairs(*paths)
     message = str(caught.value)
@@ -44,11 +44,11 @@ def write(tmp_path):
     return write
 
 
-# Pickles: what is read
+# Reading pickles
 
 
 def with_module_path(data, core):
-    """The pickle of an array under the module path of NumPy 1 (core) or NumPy 2 (_core)."""
+    """Rewrites the pickle of an array to the module path of NumPy 1 (core) or 2 (_core)."""
     old_size = len(data)
     data = re.sub(rb"cnumpy\._?core\.", b"cnumpy.%s." % core, data)
 
@@ -57,7 +57,7 @@ def with_module_path(data, core):
         return b"\x8c" + bytes([len(name)]) + name
 
     data = re.sub(rb"\x8c.numpy\._?core\.(\w+)", rename, data, flags=re.DOTALL)
-    if data[2:3] == b"\x95":  # a frame, which begins with its size
+    if data[2:3] == b"\x95":  # a frame begins with its size
         (size,) = struct.unpack("<Q", data[3:11])
         data = data[:3] + struct.pack("<Q", size + len(data) - old_size) + data[11:]
     return data
@@ -77,19 +77,19 @@ def with_module_path(data, core):
     ],
     ids=["text", "object", "fortran", "fortran-object", "big-endian", "view"],
 )
-def test_reads_every_pickle_of_an_array_of_text(write, make, protocol, core):
+def test_reads_pickled_text_arrays(write, make, protocol, core):
     data = with_module_path(pickle.dumps(make(PAIRS), protocol=protocol), core)
     assert b"numpy." + core in data
     assert read_pairs(write("pairs.pkl", data)) == PAIRS
 
 
-def test_reads_an_array_that_is_read_only(write):
+def test_reads_a_read_only_array(write):
     array = np.array(PAIRS)
     array.flags.writeable = False
     assert read_pairs(write("pairs.pickle", pickle.dumps(array, protocol=5))) == PAIRS
 
 
-def test_reads_objects_that_are_one_and_the_same(write):
+def test_reads_repeated_references_to_one_object(write):
     data = pickle.dumps(np.array([["a", "b"], ["a", "b"]], dtype=object))
     assert read_pairs(write("pairs.pkl", data)) == [("a", "b"), ("a", "b")]
 
@@ -102,11 +102,11 @@ def test_reads_the_published_format():
     assert pairs == [tuple(pair) for pair in pickle.loads(path.read_bytes()).tolist()]
 
 
-# Pickles: what is refused
+# Refused pickles
 
 
 class Calls:
-    """Pickled as a call, which every plain unpickler makes."""
+    """Pickles as a function call, which `pickle.loads` executes."""
 
     def __init__(self, function, *arguments):
         self.call = function, arguments
@@ -125,20 +125,20 @@ def hostile_calls(marker):
 
 
 @pytest.mark.parametrize("protocol", [0, *PROTOCOLS])
-@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
+@pytest.mark.parametrize("inside", [False, True], ids=["top-level", "nested"])
 @pytest.mark.parametrize("name", hostile_calls(""))
-def test_runs_nothing_that_a_pickle_asks_for(write, tmp_path, name, inside, protocol):
+def test_calls_in_a_pickle_are_not_executed(write, tmp_path, name, inside, protocol):
     marker = tmp_path / "marker.npy"
     call = hostile_calls(marker)[name]
     data = pickle.dumps(np.array([["a", call]], dtype=object) if inside else call, protocol)
     pickle.loads(data)
-    assert marker.exists()  # the danger is real
+    assert marker.exists()  # an ordinary unpickler does execute the call
     marker.unlink()
     assert "array of text, of shape (n, 2)" in error_of(write("hostile.pkl", data))
     assert not marker.exists()
 
 
-def test_names_the_call_that_was_not_run(write):
+def test_error_names_the_refused_call(write):
     data = pickle.dumps(Calls(os.system, "true"))
     assert f"a call of '{os.system.__module__}.system'" in error_of(write("hostile.pkl", data))
 
@@ -146,11 +146,11 @@ def test_names_the_call_that_was_not_run(write):
 @pytest.mark.parametrize(
     "global_name", ["numpy\nndarray.tofile", "numpy.core.multiarray\nfromfile", "numpy\ncore"]
 )
-def test_admits_no_other_name_of_numpy(write, global_name):
+def test_refuses_other_numpy_names(write, global_name):
     error_of(write("hostile.pkl", b"\x80\x02c" + global_name.encode() + b"\n."))
 
 
-def test_admits_no_registered_extension(write):
+def test_refuses_registered_extensions(write):
     copyreg.add_extension("os", "system", 200)
     try:
         data = pickle.dumps(Calls(os.system, "true"), protocol=2).replace(
@@ -161,13 +161,13 @@ def test_admits_no_registered_extension(write):
         copyreg.remove_extension("os", "system", 200)
 
 
-def test_takes_no_bytes_for_objects(write):
+def test_refuses_bytes_as_an_object_array(write):
     from_buffer = np.zeros(1).__reduce_ex__(5)[0]
     data = pickle.dumps(Calls(from_buffer, bytes(16), np.dtype(object), (1, 2), "C"))
     error_of(write("hostile.pkl", data))
 
 
-def test_reserves_no_memory_that_is_only_claimed(write):
+def test_claimed_sizes_allocate_no_memory(write):
     from_buffer = np.zeros(1).__reduce_ex__(5)[0]
     rows = pickle.dumps(Calls(from_buffer, bytes(8), np.dtype("U1"), (2**40, 2), "C"))
     width = pickle.dumps(Calls(from_buffer, bytes(8), np.dtype("U99999999"), (9, 2), "C"))
@@ -179,13 +179,13 @@ def test_reserves_no_memory_that_is_only_claimed(write):
 
 
 @pytest.mark.parametrize("size", [4, 12])
-def test_refuses_more_or_fewer_bytes_than_the_shape_takes(write, size):
+def test_refuses_bytes_that_do_not_match_the_shape(write, size):
     from_buffer = np.zeros(1).__reduce_ex__(5)[0]
     data = pickle.dumps(Calls(from_buffer, bytes(size), np.dtype("U1"), (1, 2), "C"))
     assert "the 8 bytes" in error_of(write("pairs.pkl", data))
 
 
-def test_refuses_a_pickle_cut_off_anywhere(write):
+def test_refuses_a_truncated_pickle(write):
     data = pickle.dumps(np.array(PAIRS), protocol=4)
     for size in range(1, len(data)):
         error_of(write("cut.pkl", data[:size]))
@@ -211,11 +211,11 @@ def test_refuses_a_pickle_cut_off_anywhere(write):
         ({}, "opcode EMPTY_DICT"),
     ],
 )
-def test_says_what_else_a_pickle_holds(write, content, received):
+def test_error_describes_other_content_of_a_pickle(write, content, received):
     assert received in error_of(write("pairs.pkl", pickle.dumps(content, 4))).split("Received: ")[1]
 
 
-def test_refuses_text_named_as_a_pickle(write):
+def test_refuses_text_with_the_suffix_of_a_pickle(write):
     assert "array of text" in error_of(write("pairs.pkl", "go on\tmach weiter\n"))
 
 
@@ -238,8 +238,8 @@ def test_refuses_text_named_as_a_pickle(write):
         " a b \t c\u00a0\nd\te\n",
     ],
     ids=[
-        *["plain", "open end", "CRLF", "CR", "BOM", "BOM and header", "header"],
-        *["header of three", "four columns", "blank lines", "white space"],
+        *["plain", "no final newline", "CRLF", "CR", "BOM", "BOM and header", "header"],
+        *["header of three columns", "four columns", "blank lines", "whitespace"],
     ],
 )
 @pytest.mark.parametrize("name", ["pairs.tsv", "PAIRS.TXT"])
@@ -247,13 +247,13 @@ def test_reads_tab_separated_text(write, name, text):
     assert read_pairs(write(name, text)) == [("a b", "c"), ("d", "e")]
 
 
-def test_keeps_a_pair_with_one_empty_side_for_others_to_count(write):
+def test_keeps_pairs_with_one_empty_side(write):
     text = "a\tb\nno target\t\n\tno source\n"
     pairs = [("a", "b"), ("no target", ""), ("", "no source")]
     assert read_pairs(write("pairs.tsv", text)) == pairs
 
 
-def test_only_two_names_of_columns_make_a_header(write):
+def test_a_header_has_two_different_column_names(write):
     text = "German\tDeutsch!\nEnglish\tGerman\nen\ten\n"
     assert len(read_pairs(write("pairs.tsv", text))) == 3
     assert len(read_pairs(write("pairs.tsv", "en\ten\n" + text))) == 4
@@ -266,18 +266,18 @@ def test_quotes_and_rare_line_separators_are_text(write):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_says_which_line_has_one_column(write, end):
+def test_error_names_the_line_with_one_column(write, end):
     message = error_of(write("pairs.tsv", end.join(["a\tb", "", "only one", "c\td"])))
     assert "line 3" in message and "'only one'" in message
 
 
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
-def test_says_which_line_is_not_utf8(write, start):
+def test_error_names_the_line_that_is_not_utf8(write, start):
     message = error_of(write("pairs.tsv", start + b"a\tb\nc\td\ngo\tsch\xf6n\n"))
     assert "line 3" in message and "0xf6" in message
 
 
-def test_real_text():
+def test_reads_a_real_corpus():
     pairs = read_pairs(shared("deu.txt"))
     assert len(pairs) == 47448 and pairs[2] == ("Hi.", "Grüß Gott!")
 
@@ -285,19 +285,19 @@ def test_real_text():
 # Parallel text
 
 
-def test_line_i_belongs_to_line_i(write):
+def test_parallel_files_are_paired_line_by_line(write):
     source = write("train.en", "\ufeffa b\r\n\r\nd\tx\r\n")
     target = write("train.de", "c\nnothing to translate\ne")
     pairs = [("a b", "c"), ("", "nothing to translate"), ("d\tx", "e")]
     assert read_pairs(source, target) == pairs
 
 
-def test_says_how_many_lines_parallel_files_have(write):
+def test_error_reports_the_line_counts_of_parallel_files(write):
     source, target = write("train.en", "a\nb\nc\n"), write("train.de", "a\nb\n")
     assert error_of(source, target).endswith("Received: 3 and 2")
 
 
-def test_says_which_of_two_files_is_not_utf8(write):
+def test_error_names_the_parallel_file_that_is_not_utf8(write):
     source, target = write("train.en", "a\nb\n"), write("train.de", b"a\n\xff\n")
     assert "line 2 of train.de" in error_of(source, target)
 
@@ -328,7 +328,7 @@ def test_refuses_a_file_that_is_missing_or_empty(write, tmp_path, name):
     assert "the file is empty" in error_of(write(name, b""))
 
 
-def test_refuses_a_missing_side(write, tmp_path):
+def test_refuses_a_missing_parallel_file(write, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"Received: .*train\.de"):
         read_pairs(write("train.en", "a\n"), tmp_path / "train.de")
 
@@ -344,7 +344,7 @@ def test_refuses_a_file_without_pairs(write, text):
 
 
 @pytest.mark.parametrize("name", ["train.en", "pairs", "pairs.gz"])
-def test_refuses_a_name_that_says_no_format(write, name):
+def test_refuses_a_name_without_a_known_suffix(write, name):
     assert error_of(write(name, "a\tb\n")).endswith(f"Received: {name}")
 
 
@@ -352,7 +352,7 @@ def test_refuses_a_name_that_says_no_format(write, name):
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".pickle", ".tsv", ".txt", ".PKL"])
-def test_reads_back_what_was_written(tmp_path, suffix):
+def test_written_pairs_are_read_back(tmp_path, suffix):
     path = tmp_path / f"pairs{suffix}"
     write_pairs(path, iter(PAIRS))
     assert read_pairs(path) == PAIRS
@@ -373,7 +373,7 @@ def test_writes_the_published_format(tmp_path):
     assert array.tolist() == [list(pair) for pair in PAIRS]
 
 
-def test_writes_pairs_that_numpy_holds(tmp_path):
+def test_writes_a_numpy_array(tmp_path):
     write_pairs(tmp_path / "pairs.tsv", np.array(PAIRS))
     assert read_pairs(tmp_path / "pairs.tsv") == PAIRS
 
@@ -393,31 +393,31 @@ def test_writes_pairs_that_numpy_holds(tmp_path):
         ("pairs.pkl", [("a", "b"), ("a", b"b")]),
     ],
 )
-def test_refuses_what_the_format_cannot_hold(tmp_path, name, pairs):
+def test_refuses_pairs_that_the_format_cannot_represent(tmp_path, name, pairs):
     with pytest.raises(ValueError, match=r"Pair 2 .*Received: "):
         write_pairs(tmp_path / name, pairs)
     assert not os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "pairs"), [("pairs.tsv", []), ("pairs.csv", PAIRS)])
-def test_refuses_to_write_nothing_or_an_unknown_format(tmp_path, name, pairs):
+def test_refuses_to_write_an_empty_list_or_an_unknown_format(tmp_path, name, pairs):
     with pytest.raises(ValueError, match="Received: "):
         write_pairs(tmp_path / name, pairs)
     assert not os.listdir(tmp_path)
 
 
-def test_a_link_stays_a_link(tmp_path):
+def test_writing_keeps_a_symbolic_link(tmp_path):
     try:
         (tmp_path / "link.tsv").symlink_to(tmp_path / "pairs.tsv")
     except OSError:
-        pytest.skip("needs a system that allows links")
+        pytest.skip("needs symbolic links")
     write_pairs(tmp_path / "link.tsv", PAIRS)
     assert (tmp_path / "link.tsv").is_symlink()
     assert read_pairs(tmp_path / "pairs.tsv") == PAIRS
 
 
 @pytest.mark.parametrize("name", ["pairs.pkl", "pairs.tsv"])
-def test_a_full_disk_leaves_the_earlier_file(tmp_path, name):
+def test_a_full_disk_keeps_the_existing_file(tmp_path, name):
     write_pairs(tmp_path / name, PAIRS)
     with pytest.raises(OSError), full_disk(4096):
         write_pairs(tmp_path / name, [("new", "neu")] * 10_000)

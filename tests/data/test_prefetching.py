@@ -1,4 +1,4 @@
-"""Batches made ahead: the same ones, errors as they are, and no thread left."""
+"""Prefetching: the same batches, the original errors, and no remaining thread."""
 
 import os
 import subprocess
@@ -11,8 +11,8 @@ import pytest
 
 from keras_transformer.data.prefetching import prefetched
 
-# Fifty updates by a `Trainer`, or by `fit`, from a file of pairs, with logits of 2 MB.
-FIFTY_UPDATES = """
+# Trains for 50 steps with `Trainer` or `fit` on a file of pairs; the logits take 2 MB per step.
+FIFTY_STEPS = """
 import pathlib, resource, sys
 
 from keras_transformer.training.process import tune_process
@@ -23,7 +23,7 @@ from keras_transformer import (
 from keras_transformer.data.pairs import read_pairs
 from tiny import CallAt
 
-def faults():
+def page_faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 folder = pathlib.Path(sys.argv[1])
@@ -39,37 +39,37 @@ batches = dataset.batches(dataset.train, 64, seed=3)
 assert len(batches) >= 50, len(batches)
 counts = []
 
-def counted():
+def with_counts():
     batches.set_epoch(0)
-    first = CallAt(batches, 0, 20, lambda: counts.append(faults()))
-    return CallAt(first, 0, 49, lambda: counts.append(faults()))
+    first = CallAt(batches, 0, 20, lambda: counts.append(page_faults()))
+    return CallAt(first, 0, 49, lambda: counts.append(page_faults()))
 
 validation = dataset.batches(dataset.validation[:64], 64)
 if sys.argv[2] == "fit":
     model.compile(Adam(), MaskedCrossEntropy(), jit_compile=False)
-    model.fit(as_dataset(counted()), epochs=1, verbose=0)
+    model.fit(as_dataset(with_counts()), epochs=1, verbose=0)
 else:
-    Trainer(model, Adam(), folder / "run").train(counted(), validation, 1)
-print("faults of an update:", (counts[1] - counts[0]) // 29)
+    Trainer(model, Adam(), folder / "run").train(with_counts(), validation, 1)
+print("page faults per step:", (counts[1] - counts[0]) // 29)
 """
 
 
-def test_gives_the_same_in_the_same_order():
+def test_yields_the_same_items_in_the_same_order():
     assert list(prefetched(iter(range(20)))) == list(range(20))
     assert list(prefetched(iter(()))) == []
 
 
-def test_stays_a_few_ahead():
-    taken = []
-    batches = prefetched((taken.append(i) or i for i in range(20)), ahead=3)
+def test_prefetches_at_most_ahead_items():
+    produced = []
+    batches = prefetched((produced.append(i) or i for i in range(20)), ahead=3)
     for i in range(5):
         assert next(batches) == i
     time.sleep(0.1)
-    assert taken == list(range(5 + 3))
+    assert produced == list(range(5 + 3))
     batches.close()
 
 
-def test_an_error_comes_in_its_turn_and_as_it_is():
+def test_errors_are_raised_in_order_and_unchanged():
     error = OSError("the disk is gone")
 
     def fail():
@@ -98,23 +98,26 @@ def test_closing_ends_the_thread(error):
     assert not thread.is_alive()
 
 
-@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="the allocator of TensorFlow")
-@pytest.mark.skipif(sys.platform != "linux", reason="the allocator of glibc")
+@pytest.mark.skipif(
+    keras.config.backend() != "tensorflow", reason="tests the allocator of TensorFlow"
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="tests the allocator of glibc")
 @pytest.mark.parametrize("loop", ["trainer", pytest.param("fit", marks=pytest.mark.slow)])
-def test_memory_is_not_mapped_anew_in_each_update(tmp_path, loop):
-    """In a process that is set up as the scripts do it: otherwise there are thousands of faults.
+def test_memory_is_not_mapped_again_in_each_step(tmp_path, loop):
+    """Counts page faults per step in a process set up like the scripts.
 
-    Nor does TensorFlow set the allocator, as it does for a generator, see docs/keras3.md.
+    Without this setup there are thousands. TensorFlow must not change the allocator either, as it
+    does when `fit` is called on a generator; see docs/keras3.md.
     """
     here = os.path.dirname(__file__)
     path = os.pathsep.join([os.path.dirname(here), os.environ.get("PYTHONPATH", "")])
     variables = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "0", "PYTHONPATH": path}
     process = subprocess.run(
-        [sys.executable, "-c", FIFTY_UPDATES, tmp_path, loop],
+        [sys.executable, "-c", FIFTY_STEPS, tmp_path, loop],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
     )
     assert process.returncode == 0, process.stderr
     assert "Memory patch applied" not in process.stderr
-    assert int(process.stdout.split("faults of an update: ")[1]) < 200, process.stdout
+    assert int(process.stdout.split("page faults per step: ")[1]) < 200, process.stdout

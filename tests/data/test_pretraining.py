@@ -7,7 +7,7 @@ from keras_transformer.data.pretraining import PretrainingPairs, read_documents,
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 
 WORDS = [f"w{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
-# Document i is word i, word i + 1, ...: what follows on what is known.
+# Document i holds the words i, i + 1, …, which shows whether one text follows another.
 DOCUMENTS = [" ".join(WORDS[i : i + 5 + i % 4]) for i in range(50)]
 LONG = " ".join(WORDS)
 TOKENIZER = WordPieceTokenizer.train([*DOCUMENTS, LONG], min_count=1)
@@ -21,17 +21,17 @@ def make(documents=DOCUMENTS, **options):
 
 
 def rows(batches):
-    """Each example with its words as they were before, and its place of each masked word."""
+    """Yields the ids of each example, its original ids, segments, masked positions and label."""
     for index in range(len(batches)):
         (ids, segments, positions), target = batches[index]
         for i in range(len(ids)):
-            asked = target["words"][i] > 0
-            whole = ids[i].copy()
-            whole[positions[i][asked]] = target["words"][i][asked]
-            yield ids[i], whole, segments[i], positions[i][asked], target["next"][i]
+            masked = target["words"][i] > 0
+            original = ids[i].copy()
+            original[positions[i][masked]] = target["words"][i][masked]
+            yield ids[i], original, segments[i], positions[i][masked], target["next"][i]
 
 
-def many(**options):
+def rows_of_20_epochs(**options):
     batches, found = make(**options), []
     for epoch in range(20):
         batches.set_epoch(epoch)
@@ -39,16 +39,16 @@ def many(**options):
     return found
 
 
-def texts(whole, segments):
-    """The two texts between the special tokens, as numbers of words."""
-    end = np.flatnonzero(whole == SEP)
-    first, second = whole[1 : end[0]], whole[end[0] + 1 : end[1]]
-    assert whole[0] == CLS and not whole[end[1] + 1 :].any() and len(end) == 2
+def texts(original, segments):
+    """Returns the two texts between the special tokens, as indices into `WORDS`."""
+    end = np.flatnonzero(original == SEP)
+    first, second = original[1 : end[0]], original[end[0] + 1 : end[1]]
+    assert original[0] == CLS and not original[end[1] + 1 :].any() and len(end) == 2
     np.testing.assert_array_equal(np.flatnonzero(segments), np.arange(end[0] + 1, end[1] + 1))
     return [IDS[i] for i in first], [IDS[i] for i in second]
 
 
-def test_shapes_and_types():
+def test_shapes_and_dtypes():
     (ids, segments, positions), target = make()[0]
     assert ids.shape == segments.shape == (10, 16)
     assert positions.shape == target["words"].shape == (10, 2)  # 15% of 13
@@ -57,10 +57,10 @@ def test_shapes_and_types():
         assert x.dtype == np.int32
 
 
-def test_half_of_the_second_texts_follow_and_the_others_are_of_another_document():
+def test_half_of_the_second_texts_follow_the_first():
     follows = []
-    for _, whole, segments, _, label in many():
-        first, second = texts(whole, segments)
+    for _, original, segments, _, label in rows_of_20_epochs():
+        first, second = texts(original, segments)
         assert first and second
         assert np.all(np.diff(first) == 1) and np.all(np.diff(second) == 1)
         follows.append(label == 0)
@@ -70,18 +70,22 @@ def test_half_of_the_second_texts_follow_and_the_others_are_of_another_document(
     assert len(follows) == 20 * 50
 
 
-def test_random_texts_seldom_happen_to_follow():
-    random = [texts(whole, segments) for _, whole, segments, _, label in many() if label == 1]
+def test_random_second_texts_rarely_follow_the_first():
+    random = [
+        texts(original, segments)
+        for _, original, segments, _, label in rows_of_20_epochs()
+        if label == 1
+    ]
     assert np.mean([second[0] == first[-1] + 1 for first, second in random]) < 0.1
 
 
-def test_of_the_masked_words_80_percent_are_masks_10_random_and_10_the_same():
+def test_80_percent_mask_10_percent_random_10_percent_unchanged():
     kinds = []
-    for ids, whole, _, positions, _ in many():
-        changed = np.flatnonzero(ids != whole)
-        assert set(changed) <= set(positions)  # nothing else is changed
-        assert set(whole[positions]) <= set(IDS)  # special tokens are never asked for
-        for found, right in zip(ids[positions], whole[positions], strict=True):
+    for ids, original, _, positions, _ in rows_of_20_epochs():
+        changed = np.flatnonzero(ids != original)
+        assert set(changed) <= set(positions)  # all other tokens are unchanged
+        assert set(original[positions]) <= set(IDS)  # special tokens are never masked
+        for found, right in zip(ids[positions], original[positions], strict=True):
             kinds.append("mask" if found == MASK else "same" if found == right else "random")
             assert found == MASK or found not in TOKENIZER.special_ids
     shares = {kind: kinds.count(kind) / len(kinds) for kind in ("mask", "random", "same")}
@@ -91,17 +95,17 @@ def test_of_the_masked_words_80_percent_are_masks_10_random_and_10_the_same():
 
 
 @pytest.mark.parametrize(("rate", "count"), [(0.0, 1), (0.15, 1), (0.5, 5), (0.9, 9)])
-def test_the_share_of_masked_words_is_the_one_asked_for(rate, count):
-    ten = [" ".join(WORDS[i : i + 10]) for i in range(20)]
+def test_mask_rate_sets_the_number_of_masked_words(rate, count):
+    documents = [" ".join(WORDS[i : i + 10]) for i in range(20)]
     counts = {
         len(positions)
-        for _, whole, segments, positions, label in rows(make(ten, mask_rate=rate))
+        for _, original, segments, positions, label in rows(make(documents, mask_rate=rate))
         if label == 0
     }
-    assert counts == {max(count, 2) if rate == 0.15 else count}  # 1.5 is rounded to even
+    assert counts == {max(count, 2) if rate == 0.15 else count}  # 1.5 rounds to even
 
 
-def test_every_epoch_is_another_and_comes_again():
+def test_epochs_differ_and_are_reproducible():
     one, other = make(), make()
     first = one[0][0][0]
     np.testing.assert_array_equal(first, other[0][0][0])
@@ -114,21 +118,21 @@ def test_every_epoch_is_another_and_comes_again():
     assert not np.array_equal(make(seed=2)[0][0][0], first)
 
 
-def test_what_is_validated_stays():
+def test_static_masking_is_the_same_in_every_epoch():
     batches = make(dynamic=False)
     first = batches[0][0][0]
     batches.on_epoch_end()
     np.testing.assert_array_equal(batches[0][0][0], first)
 
 
-def test_long_documents_are_cut_into_windows_at_other_places_each_time():
+def test_windows_of_long_documents_begin_elsewhere_in_each_epoch():
     batches = make([LONG, LONG], batch_size=1)
     beginnings = set()
     for epoch in range(5):
         batches.set_epoch(epoch)
         seen = []
-        for _, whole, segments, _, label in rows(batches):
-            first, second = texts(whole, segments)
+        for _, original, segments, _, label in rows(batches):
+            first, second = texts(original, segments)
             assert len(first) + len(second) <= 13
             seen += [*first, *(second if label == 0 else ())]
             beginnings.add(first[0])
@@ -136,14 +140,14 @@ def test_long_documents_are_cut_into_windows_at_other_places_each_time():
     assert len(beginnings) > 15
 
 
-def test_words_are_never_cut():
-    """The text has words of several parts; the second text never begins inside of one."""
+def test_the_second_text_begins_with_a_whole_word():
+    """Uses a text with words of several sub-words."""
     tokenizer = WordPieceTokenizer.train(["ab ac bc"], min_count=9)
     batches = PretrainingPairs(["abc cab bca aabb"] * 20, tokenizer, 24, 20, seed=1)
     continues = tokenizer.continues()
     assert continues.any()
-    for _, whole, segments, _, _ in rows(batches):
-        assert not continues[whole[np.flatnonzero(segments)[0]]]
+    for _, original, segments, _, _ in rows(batches):
+        assert not continues[original[np.flatnonzero(segments)[0]]]
 
 
 @pytest.mark.parametrize("documents", [[], ["wa"], ["waa"] * 20, [DOCUMENTS[0]] * 9])
@@ -160,14 +164,14 @@ def test_bad_options_are_refused(options):
         make(**options)
 
 
-def test_the_unigram_entropy_of_equal_words_is_the_log_of_their_number():
+def test_unigram_entropy_matches_hand_computed_values():
     assert unigram_entropy([1, 2, 3, 4] * 5) == pytest.approx(math.log(4))
     assert unigram_entropy([7, 7]) == 0
     half, quarter = math.log(2) / 2, math.log(4) / 4
     assert unigram_entropy(np.array([[1, 1], [2, 3]])) == pytest.approx(half + 2 * quarter)
 
 
-class TestReading:
+class TestReadDocuments:
     def read(self, tmp_path, text, name="text.txt"):
         (tmp_path / name).write_text(text, encoding="utf-8")
         return read_documents(tmp_path / name)
@@ -175,11 +179,11 @@ class TestReading:
     def test_every_line_is_a_document(self, tmp_path):
         assert self.read(tmp_path, "One  two.\n Three. \n") == ["One two.", "Three."]
 
-    def test_blank_lines_separate_documents_if_there_are_any(self, tmp_path):
+    def test_blank_lines_separate_documents(self, tmp_path):
         found = self.read(tmp_path, "\ufeffOne\ntwo.\n\n \nThree.\r\nFour.\n\n")
         assert found == ["One two.", "Three. Four."]
 
-    def test_the_source_sentences_of_pairs(self, tmp_path):
+    def test_reads_the_source_sentences_of_a_pair_file(self, tmp_path):
         assert self.read(tmp_path, "One\tEins\nTwo\tZwei\n", "a.tsv") == ["One", "Two"]
 
     @pytest.mark.parametrize("text", ["", "\n \n\n"])
@@ -187,11 +191,11 @@ class TestReading:
         with pytest.raises(ValueError, match=r"contains no text\. Received: .*text\.txt$"):
             self.read(tmp_path, text)
 
-    def test_no_file(self, tmp_path):
+    def test_a_missing_file_is_refused(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="check the path"):
             read_documents(tmp_path / "text.txt")
 
-    def test_no_text(self, tmp_path):
+    def test_a_file_that_is_not_utf8_is_refused(self, tmp_path):
         (tmp_path / "text.txt").write_bytes(b"\xff\xfe\x00")
         with pytest.raises(ValueError, match="is not UTF-8 text"):
             read_documents(tmp_path / "text.txt")

@@ -7,7 +7,9 @@ from keras_transformer.data.questions import answer_examples, question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 
 CONTEXT = "Anna likes apples. Tom likes unripe pears, and Lena likes plums."
-TOKENIZER = WordPieceTokenizer.train([CONTEXT, "Who likes?"], min_count=2)  # some words in parts
+TOKENIZER = WordPieceTokenizer.train(
+    [CONTEXT, "Who likes?"], min_count=2
+)  # splits some words into sub-words
 QUESTION = "Who likes pears?"
 
 
@@ -20,7 +22,7 @@ def examples(start, end, length=100):
 
 
 class TestWindows:
-    def test_one_window_is_enough_for_a_short_text(self):
+    def test_a_short_text_fits_into_one_window(self):
         (window,) = question_windows(TOKENIZER, QUESTION, CONTEXT, 100)
         expected = TOKENIZER.add_special_tokens(
             TOKENIZER.encode(QUESTION).ids, TOKENIZER.encode(CONTEXT).ids
@@ -30,7 +32,7 @@ class TestWindows:
         assert window.ids[window.begin : -1] == TOKENIZER.encode(CONTEXT).ids
 
     @pytest.mark.parametrize("length", range(6, 70))
-    def test_every_token_is_read_and_none_is_out_of_place(self, length):
+    def test_windows_cover_all_tokens_in_order(self, length):
         ids, offsets = TOKENIZER.encode(CONTEXT)
         windows, seen = question_windows(TOKENIZER, QUESTION, CONTEXT, length), set()
         for window in windows:
@@ -43,7 +45,7 @@ class TestWindows:
         assert seen == set(offsets)
         assert len(windows) == 1 or windows[0].offsets != windows[1].offsets
 
-    def test_half_of_each_window_is_in_the_next(self):
+    def test_consecutive_windows_overlap_by_half(self):
         windows = question_windows(TOKENIZER, QUESTION, CONTEXT, 30)
         assert len(windows) > 2
         for one, other in itertools.pairwise(windows[:-1]):
@@ -51,21 +53,21 @@ class TestWindows:
             assert one.offsets[-half:] == other.offsets[:half]
 
     @pytest.mark.parametrize(("question", "context"), [("", "a"), ("Who?", " "), ("", "")])
-    def test_nothing_to_ask_or_to_read_is_refused(self, question, context):
+    def test_an_empty_question_or_context_is_refused(self, question, context):
         with pytest.raises(ValueError, match=r"question and a context .*length=20$"):
             question_windows(TOKENIZER, question, context, 20)
 
 
 class TestExamples:
     @pytest.mark.parametrize("answer", ["apples", "unripe pears", "Anna", "plums.", CONTEXT])
-    def test_first_and_last_token_are_those_of_the_answer(self, answer):
+    def test_start_and_end_are_the_first_and_last_token_of_the_answer(self, answer):
         (ids, segments), spans = examples(*span(answer))
         assert ids.shape == segments.shape == (1, 100)
         found = ids[0, spans["start"][0] : spans["end"][0] + 1]
         assert list(found) == TOKENIZER.encode(answer).ids
         assert (segments[0, spans["start"][0] : spans["end"][0] + 1] == 1).all()
 
-    def test_a_part_of_a_token_is_the_token(self):
+    def test_an_answer_within_a_token_selects_the_whole_token(self):
         whole, part = examples(*span("likes"))[1], examples(*span("ike"))[1]
         assert whole["start"] <= part["start"] <= part["end"] <= whole["end"]
 

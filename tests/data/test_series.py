@@ -5,12 +5,12 @@ from layer_contract import check_refused
 from keras_transformer.data.series import fibonacci, make_windows, read_series, scale
 
 
-class TestRead:
+class TestReadSeries:
     def write(self, folder, text):
         (folder / "series.csv").write_text(text, encoding="utf-8")
         return folder / "series.csv"
 
-    def test_a_column_by_its_name_or_the_last_one(self, tmp_path):
+    def test_reads_the_named_column_or_the_last_one(self, tmp_path):
         path = self.write(
             tmp_path, '"Month","Spots","Days"\n"1749-01",58.0,31\n"1749-02",62.6,28\n'
         )
@@ -27,7 +27,7 @@ class TestRead:
             ("a,c\n1,nan\n", r"line 2: expected a finite number. Received: 'nan'$"),
         ],
     )
-    def test_what_cannot_be_is_refused(self, tmp_path, text, message):
+    def test_invalid_files_are_refused(self, tmp_path, text, message):
         with pytest.raises(ValueError, match=message):
             read_series(self.write(tmp_path, text), "c")
         with pytest.raises(FileNotFoundError):
@@ -46,7 +46,7 @@ class TestFibonacci:
 
 
 class TestScale:
-    def test_to_0_and_1(self):
+    def test_scales_to_the_range_from_0_to_1(self):
         assert scale(np.array([3.0, 1.0, 5.0])).tolist() == [0.5, 0, 1]
 
     @pytest.mark.parametrize("series", ([], [2.0, 2.0]))
@@ -55,8 +55,8 @@ class TestScale:
             scale(np.array(series))
 
 
-class TestWindows:
-    def test_each_has_the_number_after_it(self):
+class TestMakeWindows:
+    def test_targets_are_the_next_numbers(self):
         windows, targets = make_windows(np.arange(6.0), 3)
         assert windows[..., 0].tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
         assert targets.tolist() == [[3], [4], [5]]
@@ -65,13 +65,13 @@ class TestWindows:
     @pytest.mark.parametrize(
         ("length", "number"), [(12, 1), (13, 1), (24, 1), (25, 2), (2256, 187)]
     )
-    def test_without_overlap(self, length, number):
+    def test_stride_of_a_window_gives_no_overlap(self, length, number):
         length = max(length, 13)
         windows, targets = make_windows(np.arange(float(length)), 12, stride=12)
         assert len(windows) == len(targets) == number
         assert targets[:, 0].tolist() == [12 * i for i in range(1, number + 1)]
 
-    def test_what_cannot_be_is_refused(self):
+    def test_invalid_arguments_are_refused(self):
         with pytest.raises(ValueError, match=r"longer than a window of 3.*Received: 3 numbers$"):
             make_windows(np.arange(3.0), 3)
         for name in ("steps", "stride"):

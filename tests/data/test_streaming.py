@@ -1,4 +1,4 @@
-"""What streaming promises: the batches of a file, from anywhere, with little of it in memory."""
+"""Streaming: batches of a file, resumable at any step, with bounded memory."""
 
 import json
 import tracemalloc
@@ -30,7 +30,7 @@ def epoch(batches, start=0):
 
 
 def words(batches):
-    """The word of its own that each target has, in the order in which it comes."""
+    """Returns the unique word of each target, in batch order."""
     return [int(row[0]) - 10 for _, target in epoch(batches) for row in target if row[0]]
 
 
@@ -45,7 +45,7 @@ def same(first, second):
 
 
 @pytest.mark.parametrize("block_pairs", [1, 7, 50, 1000])
-def test_a_file_in_blocks_is_the_file(tmp_path, block_pairs):
+def test_blocks_contain_all_pairs_in_order(tmp_path, block_pairs):
     file = PairFile(write(tmp_path), block_pairs=block_pairs)
     assert list(file) == PAIRS and len(file) == 50
     assert file.number_of_blocks == -(-50 // block_pairs)
@@ -54,13 +54,13 @@ def test_a_file_in_blocks_is_the_file(tmp_path, block_pairs):
     assert list(both) == list(both) == [side for pair in PAIRS for side in pair]
 
 
-def test_a_header_a_mark_blank_lines_and_other_columns_are_read_as_elsewhere(tmp_path):
+def test_header_bom_blank_lines_and_extra_columns_are_skipped(tmp_path):
     path = tmp_path / "pairs.txt"
     path.write_bytes("\ufeffen\tde\r\n\r\nä \tö\tCC-BY\r\nb\tc".encode())
     assert list(PairFile(path, block_pairs=2)) == [("ä", "ö"), ("b", "c")]
 
 
-def test_says_what_it_leaves_out_and_skips_blocks_of_nothing(tmp_path):
+def test_dropped_pairs_are_counted_and_empty_blocks_skipped(tmp_path):
     file = PairFile(
         write(tmp_path), lambda x, y: None if int(y.split()[1]) > 20 else "small", block_pairs=5
     )
@@ -77,7 +77,7 @@ def test_says_what_it_leaves_out_and_skips_blocks_of_nothing(tmp_path):
         (b"", "contains no pair"),
     ],
 )
-def test_refuses_other_files(tmp_path, text, received):
+def test_refuses_invalid_files(tmp_path, text, received):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(text)
     with pytest.raises(ValueError, match=received):
@@ -85,7 +85,7 @@ def test_refuses_other_files(tmp_path, text, received):
 
 
 @pytest.mark.parametrize("name", ["none.tsv", "pairs.pkl"])
-def test_refuses_what_cannot_be_streamed(tmp_path, name):
+def test_refuses_missing_files_and_pickles(tmp_path, name):
     (tmp_path / "pairs.pkl").write_bytes(b"")
     with pytest.raises(FileNotFoundError, match=rf"prepare_data.*{name}$"):
         PairFile(tmp_path / name)
@@ -108,42 +108,42 @@ def test_every_pair_occurs_once_in_every_epoch(make):
         assert sorted(orders[-1]) == list(range(50))
     assert orders[0] != orders[1] != orders[2]
     assert words(make(seed=1)) != orders[0]
-    # The blocks, of 13 pairs each, come in another order as well.
+    # The order of the blocks, of 13 pairs each, changes too.
     assert len({tuple(dict.fromkeys(word // 13 for word in order)) for order in orders}) > 1
 
 
-def test_goes_on_anywhere(make):
+def test_resumes_at_any_batch(make):
     batches = make()
     batches.set_epoch(2)
     expected = epoch(batches)
     for start in (0, 1, 5, len(expected) - 1):
-        again = make()
-        again.set_epoch(2)
-        assert same(epoch(again, start), expected[start:])
+        resumed = make()
+        resumed.set_epoch(2)
+        assert same(epoch(resumed, start), expected[start:])
     assert same([batches[3], batches[0]], [expected[3], expected[0]])
 
 
-def test_is_counted_once(make):
+def test_block_stats_avoid_counting_again(make):
     batches = make()
     stats = json.loads(json.dumps(batches.block_stats))
-    read = []
+    block_sizes = []
 
-    def encode_and_tell(pairs, seed):
-        read.append(len(pairs))
+    def recording_encode(pairs, seed):
+        block_sizes.append(len(pairs))
         return encode(pairs, seed)
 
-    again = StreamedBuckets(batches.file, encode_and_tell, 0)
-    again.block_stats = stats
-    assert (len(again), again.shapes, read) == (len(batches), batches.shapes, [])
-    assert again.padding_share == batches.padding_share
-    assert same(epoch(again), epoch(batches))
-    other = PairFile(batches.file.path, block_pairs=20)
-    others = StreamedBuckets(other, encode, 0)
-    others.block_stats = stats
-    assert len(others.block_stats) == 3
+    restored = StreamedBuckets(batches.file, recording_encode, 0)
+    restored.block_stats = stats
+    assert (len(restored), restored.shapes, block_sizes) == (len(batches), batches.shapes, [])
+    assert restored.padding_share == batches.padding_share
+    assert same(epoch(restored), epoch(batches))
+    # Statistics of other blocks are discarded.
+    other = StreamedBuckets(PairFile(batches.file.path, block_pairs=20), encode, 0)
+    other.block_stats = stats
+    assert len(other.block_stats) == 3
 
 
-def test_says_so_if_it_was_counted_otherwise(make):
+def test_refuses_wrong_block_stats(make):
     batches = make()
     batches.block_stats[2][0] += 1
     received = rf"Received: {batches.block_stats[2][0]} in"
@@ -151,28 +151,28 @@ def test_says_so_if_it_was_counted_otherwise(make):
         epoch(batches)
 
 
-def test_one_block_gives_the_batches_of_a_list(tmp_path):
+def test_one_block_gives_the_same_batches_as_a_list(tmp_path):
     file = PairFile(write(tmp_path))
-    streamed, listed = StreamedBuckets(file, encode, seed=3), encode(PAIRS, 3)
-    assert same(epoch(streamed), epoch(listed))
-    assert streamed.shapes == listed.shapes
-    assert streamed.padding_share == pytest.approx(listed.padding_share)
+    streamed, in_memory = StreamedBuckets(file, encode, seed=3), encode(PAIRS, 3)
+    assert same(epoch(streamed), epoch(in_memory))
+    assert streamed.shapes == in_memory.shapes
+    assert streamed.padding_share == pytest.approx(in_memory.padding_share)
 
 
-def test_without_seed_the_order_is_that_of_the_file(make):
+def test_without_seed_blocks_keep_the_order_of_the_file(make):
     blocks = words(make(seed=None))
     assert [sorted(blocks[i : i + 13]) for i in (0, 13, 26)] == [
         list(range(i, i + 13)) for i in (0, 13, 26)
     ]
 
 
-def test_there_are_no_more_batches_than_it_says(make):
+def test_an_index_past_the_end_raises_an_error(make):
     with pytest.raises(IndexError):
         make()[len(make())]
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """Of a file five times as large, no more is in memory at any moment."""
+    """Peak memory is the same, within 20%, for a file five times as large."""
 
     def peak(pairs):
         path = write(tmp_path, pairs, f"{len(pairs)}.tsv")
@@ -180,26 +180,26 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         batches = StreamedBuckets(PairFile(path, block_pairs=200), encode, seed=0)
         found = (batches[i][1][:, 0].astype(bool).sum() for i in range(len(batches)))
         assert sum(found) == len(pairs)
-        most = tracemalloc.get_traced_memory()[1]
+        peak_size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return most
+        return peak_size
 
     small, large = (peak([PAIRS[i % 50] for i in range(n)]) for n in (1000, 5000))
     assert large < 1.2 * small, (small, large)
 
 
-# From a file to a dataset
+# Streamed datasets
 
 
-def test_a_streamed_dataset_is_that_of_the_same_pairs_in_memory(tmp_path):
+def test_a_streamed_dataset_equals_one_in_memory(tmp_path):
     prepare = PrepareDataset(tokenizer="bpe", vocab_size=80, share_vocabulary=True, max_length=7)
     streamed = prepare.stream(write(tmp_path), HELD_OUT, HELD_OUT)
-    listed = prepare(PAIRS, HELD_OUT, HELD_OUT)
-    assert sorted(streamed.train) == sorted(listed.train)
-    assert streamed.validation == listed.validation and streamed.test == listed.test
-    assert streamed.source_tokenizer.to_json() == listed.source_tokenizer.to_json()
-    assert streamed.dropped == {why: n for why, n in listed.dropped.items() if n}
-    first, second = (x.batches(x.train, None, 5, batch_tokens=64) for x in (streamed, listed))
+    in_memory = prepare(PAIRS, HELD_OUT, HELD_OUT)
+    assert sorted(streamed.train) == sorted(in_memory.train)
+    assert streamed.validation == in_memory.validation and streamed.test == in_memory.test
+    assert streamed.source_tokenizer.to_json() == in_memory.source_tokenizer.to_json()
+    assert streamed.dropped == {reason: n for reason, n in in_memory.dropped.items() if n}
+    first, second = (x.batches(x.train, None, 5, batch_tokens=64) for x in (streamed, in_memory))
     assert first.shapes == second.shapes and len(first) == len(second)
 
 

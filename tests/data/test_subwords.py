@@ -1,4 +1,4 @@
-"""What BPE promises: pieces of words, put together again without loss."""
+"""BPE tokenization: decoding sub-words restores the text."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def corpus():
 
 
 @pytest.mark.parametrize("sentence", [*SENTENCES, "  lowest   widen ", "", "😀 b,(a"])
-def test_decode_inverts_encode_for_any_word_of_known_letters(tokenizer, sentence):
+def test_decode_inverts_encode_for_any_word_of_known_characters(tokenizer, sentence):
     ids = tokenizer.encode(sentence)
     assert UNKNOWN_ID not in ids
     assert tokenizer.decode(ids) == tokenizer.normalize(sentence)
@@ -54,21 +54,21 @@ def test_decode_inverts_encode_on_the_whole_corpus(corpus, side):
 
 
 def test_the_most_frequent_pair_is_merged_first():
-    """In aa aa ab the pair ▁a occurs three times: it is the first merge, ▁aa the second."""
+    """In "aa aa ab", ▁a occurs three times and is merged first, then ▁aa."""
     letters = 3  # ▁, a, b
     tokenizer = SubwordTokenizer.train(["aa aa ab"], len(SPECIAL_TOKENS) + letters + 2)
     assert tokenizer.tokenize("aa ab ba") == ["▁aa", "▁a", "b", "▁", "b", "a"]
 
 
-def test_a_smaller_vocabulary_means_more_pieces(corpus):
+def test_a_smaller_vocabulary_gives_more_tokens(corpus):
     sentences = [target for _, target in corpus[:3000]]
     tokenizers = [SubwordTokenizer.train(sentences, size) for size in (200, 500, 2000)]
-    pieces = [sum(len(x.encode(s)) for s in sentences) for x in tokenizers]
+    counts = [sum(len(x.encode(s)) for s in sentences) for x in tokenizers]
     words = sum(WordTokenizer.count_tokens(s) for s in sentences)
-    assert pieces[0] > pieces[1] > pieces[2] >= words
+    assert counts[0] > counts[1] > counts[2] >= words
 
 
-def test_an_unknown_letter_is_unknown_and_nothing_else(tokenizer):
+def test_an_unknown_character_is_one_unknown_token(tokenizer):
     ids = tokenizer.encode("loÿer")
     assert ids.count(UNKNOWN_ID) == 1
     assert tokenizer.decode(ids, ["ÿ"]) == "loÿer"
@@ -77,17 +77,17 @@ def test_an_unknown_letter_is_unknown_and_nothing_else(tokenizer):
     assert len(words) == len(tokenizer.encode("loÿer low"))
 
 
-def test_no_sentence_becomes_a_special_token(tokenizer):
+def test_special_tokens_in_a_text_are_ordinary_text(tokenizer):
     for special in SPECIAL_TOKENS:
         assert not {0, 2, 3} & set(tokenizer.encode(special))
 
 
-def test_it_reads_as_the_sentences_are_written():
+def test_text_is_normalized_like_the_training_text():
     tokenizer = SubwordTokenizer.train(["der igel rennt"], 40)
     assert tokenizer.normalize("Der Ígel, rennt!") == "der igel rennt"
 
 
-def test_the_file_says_which_kind_it_is(tokenizer, tmp_path):
+def test_load_detects_the_tokenizer_class(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "bpe.json")
     WordTokenizer.train(SENTENCES).save(tmp_path / "words.json")
     loaded = Tokenizer.load(tmp_path / "bpe.json")
@@ -97,7 +97,7 @@ def test_the_file_says_which_kind_it_is(tokenizer, tmp_path):
     assert type(Tokenizer.load(tmp_path / "words.json")) is WordTokenizer
 
 
-def test_refuses_a_file_of_another_model(tokenizer, tmp_path):
+def test_refuses_a_file_of_another_tokenizer_model(tokenizer, tmp_path):
     values = json.loads(tokenizer.to_json())
     values["model"] = {
         "type": "WordPiece",
@@ -112,12 +112,12 @@ def test_refuses_a_file_of_another_model(tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize(("sentences", "size"), [([], 100), (["abc"], 5), ([" "], 100)])
-def test_refuses_a_vocabulary_that_cannot_be(sentences, size):
+def test_refuses_an_impossible_vocabulary(sentences, size):
     with pytest.raises(ValueError, match=rf"Received: vocab_size={size}$"):
         SubwordTokenizer.train(sentences, size)
 
 
-def test_dropout_takes_words_apart_differently_and_loses_nothing(tokenizer):
+def test_bpe_dropout_varies_tokens_but_not_the_text(tokenizer):
     varied = tokenizer.with_dropout(0.5)
     sentence = "newest lower newest low"
     found = {tuple(varied.encode(sentence)) for _ in range(50)}

@@ -1,4 +1,4 @@
-"""The words of a sentence as they stand in it, and what is written for unknown ones."""
+"""Words of a sentence in their original spelling, and replacement of unknown words."""
 
 import numpy as np
 import pytest
@@ -29,14 +29,14 @@ def tokenizer():
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_words_are_the_text_of_the_tokens(tokenizer, sentence):
+def test_words_match_the_tokens_and_detokenize_to_the_text(tokenizer, sentence):
     words = tokenizer.words(sentence)
     assert len(words) == len(tokenizer.encode(sentence))
     assert tokenizer.detokenize(words) == " ".join(sentence.split())
 
 
 @pytest.mark.parametrize(
-    ("learned", "sentence", "words"),
+    ("training_text", "sentence", "words"),
     [
         ("a b, c", "a  zebra, (b)", ["▁a", "▁zebra", ",", "▁(", "b", ")"]),
         ("a b, c", " “Émile” isn’t A-Z ", ["▁Émile", "▁isn’t", "▁A", "-", "Z"]),
@@ -52,25 +52,25 @@ def test_words_are_the_text_of_the_tokens(tokenizer, sentence):
         ("a", "", []),
     ],
 )
-def test_words_are_as_they_stand_there_known_or_not(learned, sentence, words):
-    tokenizer = WordTokenizer.train([learned])
+def test_known_and_unknown_words_keep_their_spelling(training_text, sentence, words):
+    tokenizer = WordTokenizer.train([training_text])
     assert len(tokenizer.encode(sentence)) == len(words)
     assert tokenizer.words(sentence) == words
 
 
-@pytest.mark.parametrize("learned", ["a b, c", "a b c", "Ä b, c", "Äbc"])
-def test_a_word_is_read_as_its_token(learned):
-    tokenizer = WordTokenizer.train([learned])
+@pytest.mark.parametrize("training_text", ["a b, c", "a b c", "Ä b, c", "Äbc"])
+def test_normalized_words_detokenize_to_the_normalized_sentence(training_text):
+    tokenizer = WordTokenizer.train([training_text])
     alphabet = [*"aBŁéß’'“()-,_▁ 😀", "e\u0301", " Ł", " “", "\t"]
     random = np.random.default_rng(0)
     for length in range(200):
         sentence = "".join(random.choice(alphabet, length % 20))
         words = tokenizer.words(sentence)
-        read = [x.startswith("▁") * "▁" + tokenizer.normalize(x.lstrip("▁")) for x in words]
-        assert tokenizer.detokenize(read) == tokenizer.normalize(sentence), sentence
+        normalized = [x.startswith("▁") * "▁" + tokenizer.normalize(x.lstrip("▁")) for x in words]
+        assert tokenizer.detokenize(normalized) == tokenizer.normalize(sentence), sentence
 
 
-def test_tokens_name_ids_and_join_puts_them_together(tokenizer):
+def test_tokens_of_ids_and_their_detokenization(tokenizer):
     ids = [*tokenizer.encode("Don't go, zebra!"), END_ID]
     tokens = ["▁Don't", "▁go", ",", "[UNK]", "!", "[END]"]
     assert tokenizer.tokens(ids) == tokenizer.tokens(iter(ids)) == tokens
@@ -79,7 +79,7 @@ def test_tokens_name_ids_and_join_puts_them_together(tokenizer):
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_joining_inverts_splitting(tokenizer, sentence):
+def test_detokenize_inverts_tokenize(tokenizer, sentence):
     assert tokenizer.detokenize(tokenizer.tokenize(sentence)) == tokenizer.normalize(sentence)
 
 
@@ -100,7 +100,7 @@ def test_unknown_words_can_be_replaced(tokenizer, replacements, expected):
     assert tokenizer.decode(ids, replacements) == expected
 
 
-def test_a_sentence_is_put_together_from_its_own_words():
+def test_replacing_unknown_words_with_their_spelling_restores_the_sentence():
     tokenizer = WordTokenizer.train(["(a) b"])
     for sentence in ("eins-sieben", "a/b (Anna) % a", "8,5x", "Ä-a"):
         words = zip(tokenizer.words(sentence), tokenizer.encode(sentence), strict=True)

@@ -1,4 +1,4 @@
-"""What the tokenizer promises: what it takes apart it puts together again."""
+"""Word tokenization: decoding inverts encoding, up to normalization."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def loaded(tokenizer, folder):
     return WordTokenizer.load(folder / "tokenizer.json")
 
 
-# There and back
+# Round trip
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -82,12 +82,12 @@ def test_decode_inverts_encode_on_the_whole_corpus(side):
         ("cafe\u0301", "caf\u00e9"),
     ],
 )
-def test_only_spaces_and_spellings_of_one_letter_are_normalized(tokenizer, sentence, expected):
+def test_only_spaces_and_unicode_variants_are_normalized(tokenizer, sentence, expected):
     assert tokenizer.normalize(sentence) == expected
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_normalizing_again_changes_nothing(tokenizer, sentence):
+def test_normalize_is_idempotent(tokenizer, sentence):
     once = tokenizer.normalize(sentence)
     assert tokenizer.normalize(once) == once
 
@@ -112,7 +112,7 @@ def test_punctuation_is_split_off(sentence, tokens):
 # Unknown words and special tokens
 
 
-def test_unknown_words_do_not_vanish(tokenizer):
+def test_unknown_words_become_unknown_tokens(tokenizer):
     ids = tokenizer.encode("zebra Don't, zebras 🦓 go!")
     known = tokenizer.encode("Don't, go!")
     assert ids == [UNKNOWN_ID, *known[:2], UNKNOWN_ID, UNKNOWN_ID, *known[2:]]
@@ -127,14 +127,14 @@ def test_special_tokens_have_the_first_ids(tokenizer):
 
 
 @pytest.mark.parametrize("special", SPECIAL_TOKENS)
-def test_a_special_token_that_somebody_types_is_text(tokenizer, tmp_path, special):
+def test_special_tokens_in_a_text_are_ordinary_text(tokenizer, tmp_path, special):
     for one in (tokenizer, loaded(tokenizer, tmp_path), WordTokenizer.train(["a b"])):
         ids = one.encode(f"{special} {special}")
         assert not {PADDING_ID, START_ID, END_ID} & set(ids)
     assert tokenizer.decode(tokenizer.encode(f"Don't {special} go!")) == f"Don't {special} go!"
 
 
-def test_a_file_that_declares_special_tokens_does_not_change_that(tokenizer, tmp_path):
+def test_special_tokens_declared_in_the_file_are_ordinary_text_too(tokenizer, tmp_path):
     values = json.loads(tokenizer.to_json())
     rules = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
     values["added_tokens"] = [
@@ -146,23 +146,23 @@ def test_a_file_that_declares_special_tokens_does_not_change_that(tokenizer, tmp
     assert END_ID not in WordTokenizer.load(path).encode("[END]")
 
 
-def test_decoding_ends_at_the_end_and_leaves_out_start_and_padding(tokenizer):
+def test_decode_stops_at_the_end_token_and_skips_start_and_padding(tokenizer):
     go, here = tokenizer.encode("go here")
     ids = [PADDING_ID, START_ID, go, PADDING_ID, here, END_ID, go]
     assert tokenizer.decode(ids) == "go here"
     assert tokenizer.decode([]) == tokenizer.decode([START_ID, END_ID, go]) == ""
 
 
-def test_the_encoder_reads_an_end_and_the_decoder_a_start_too(tokenizer):
+def test_source_ids_have_an_end_token_and_target_ids_also_a_start_token(tokenizer):
     ids = tokenizer.encode("go here")
     assert encode_source(tokenizer, "go here") == [*ids, END_ID]
     assert encode_target(tokenizer, "go here") == [START_ID, *ids, END_ID]
 
 
-# The rules, inferred from the sentences
+# Normalization rules, inferred from the training text
 
 
-def test_letters_are_kept_as_they_were_learned():
+def test_mixed_case_training_text_preserves_case():
     tokenizer = WordTokenizer.train(["Der Igel läuft."])
     assert tokenizer.normalize("DER igel LÄUFT.") == "DER igel LÄUFT."
     assert tokenizer.encode("der Igel")[0] == UNKNOWN_ID
@@ -180,7 +180,7 @@ def test_letters_are_kept_as_they_were_learned():
     ],
     ids=["lower case", "ASCII", "no punctuation", "all three", "apostrophe", "digits"],
 )
-def test_what_users_type_is_written_as_the_training_text(tmp_path, sentences, text, expected):
+def test_text_is_normalized_like_the_training_text(tmp_path, sentences, text, expected):
     tokenizer = WordTokenizer.train(sentences)
     for one in (tokenizer, loaded(tokenizer, tmp_path)):
         assert one.normalize(text) == expected
@@ -188,7 +188,7 @@ def test_what_users_type_is_written_as_the_training_text(tmp_path, sentences, te
 
 
 @pytest.mark.parametrize("text", ["one - two", "one — two", "one 😀 two"])
-def test_a_sign_that_is_dropped_leaves_nothing(text):
+def test_dropped_characters_leave_no_token(text):
     tokenizer = WordTokenizer.train(["one two"])
     assert tokenizer.encode(text) == tokenizer.encode("one two")
 
@@ -196,7 +196,7 @@ def test_a_sign_that_is_dropped_leaves_nothing(text):
 # The vocabulary
 
 
-def test_frequent_words_come_first_and_equally_frequent_ones_by_the_alphabet():
+def test_vocabulary_is_sorted_by_frequency_then_alphabetically():
     tokenizer = WordTokenizer.train(["b c a", "c d", "c b"])
     words = ["▁c", "▁b", "▁a", "▁d"]
     vocabulary = json.loads(tokenizer.to_json())["model"]["vocab"]
@@ -218,7 +218,7 @@ def test_rare_words_are_unknown():
 
 
 @pytest.mark.parametrize(("sentences", "min_count"), [([], 1), ([" ", ""], 1), (["a b", "c"], 2)])
-def test_refuses_to_know_no_word(sentences, min_count):
+def test_refuses_an_empty_vocabulary(sentences, min_count):
     with pytest.raises(ValueError, match=rf"Received: {len(sentences)} sentences$"):
         WordTokenizer.train(sentences, min_count)
 
@@ -226,7 +226,7 @@ def test_refuses_to_know_no_word(sentences, min_count):
 # The file
 
 
-def test_what_is_loaded_is_what_was_saved(tokenizer, tmp_path):
+def test_a_loaded_tokenizer_equals_the_saved_one(tokenizer, tmp_path):
     other = loaded(tokenizer, tmp_path)
     assert other.to_json() == tokenizer.to_json()
     assert other.vocab_size == tokenizer.vocab_size
@@ -235,7 +235,7 @@ def test_what_is_loaded_is_what_was_saved(tokenizer, tmp_path):
         assert other.decode(other.encode(sentence)) == tokenizer.normalize(sentence)
 
 
-def test_the_file_is_json_and_the_only_one(tokenizer, tmp_path):
+def test_save_writes_a_single_json_file(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "tokenizer.json")
     assert json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
@@ -247,14 +247,14 @@ def test_refuses_a_missing_file(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"model": 1}', "no JSON", "\x00"])
-def test_refuses_a_file_that_is_no_tokenizer(tmp_path, content):
+def test_refuses_a_file_that_is_not_a_tokenizer(tmp_path, content):
     path = tmp_path / "tokenizer.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=r"is not a tokenizer file.*Received: "):
         WordTokenizer.load(path)
 
 
-def test_refuses_another_vocabulary(tokenizer, tmp_path):
+def test_refuses_other_special_tokens(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(tokenizer.to_json().replace('"[END]"', '"<end>"'), encoding="utf-8")
     with pytest.raises(ValueError, match=r"must begin with .*Received: .*<end>"):
@@ -262,7 +262,7 @@ def test_refuses_another_vocabulary(tokenizer, tmp_path):
 
 
 @pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer", "decoder"])
-def test_refuses_a_tokenizer_of_another_kind(tokenizer, tmp_path, part):
+def test_refuses_a_tokenizer_without_a_component(tokenizer, tmp_path, part):
     path = tmp_path / "tokenizer.json"
     values = json.loads(tokenizer.to_json()) | {part: None}
     path.write_text(json.dumps(values), encoding="utf-8")
@@ -270,7 +270,7 @@ def test_refuses_a_tokenizer_of_another_kind(tokenizer, tmp_path, part):
         WordTokenizer.load(path)
 
 
-def test_a_space_that_is_no_ascii_separates_words_of_an_ascii_vocabulary():
+def test_non_ascii_spaces_separate_words_with_an_ascii_vocabulary():
     tokenizer = WordTokenizer.train(["we go home"])
     for space in ("\u00a0", "\u2009", "\u3000", "\u2028"):
         assert tokenizer.normalize(f"we{space}go {space} home{space}") == "we go home"

@@ -20,7 +20,7 @@ def test_the_special_tokens_come_first():
     assert tokenizer.tokens(range(5)) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
-def test_known_words_are_whole_and_others_are_put_together():
+def test_known_words_stay_whole_and_others_are_split_into_sub_words():
     tokenizer = make()
     assert tokenizer.tokens(tokenizer.encode("The cat").ids) == ["the", "cat"]
     parts = tokenizer.tokens(tokenizer.encode("catty").ids)
@@ -28,62 +28,62 @@ def test_known_words_are_whole_and_others_are_put_together():
     assert parts[0][0] != "#" and all(part.startswith("##") for part in parts[1:])
 
 
-def test_signs_never_seen_are_unknown():
+def test_unseen_characters_are_unknown():
     tokenizer = make()
     assert tokenizer.encode("語 cat").ids == [1, *tokenizer.encode("cat").ids]
 
 
-def test_capitals_stay_if_one_says_so():
+def test_case_is_kept_without_lowercase():
     plain, cased = make(), make(lowercase=False)
     assert plain.encode("The").ids == plain.encode("the").ids
     assert cased.encode("The").ids != cased.encode("the").ids
 
 
-def test_the_vocabulary_is_as_large_as_allowed_at_most():
+def test_vocab_size_limits_the_vocabulary():
     full = make().vocab_size
     assert make(vocab_size=full - 5).vocab_size == full - 5
 
 
-def test_the_same_texts_give_the_same_file(tmp_path):
+def test_training_is_deterministic(tmp_path):
     for name in "abcd":
         make().save(tmp_path / name)
     assert len({(tmp_path / name).read_bytes() for name in "abcd"}) == 1
 
 
-def test_offsets_are_places_in_the_text_as_it_was_given():
+def test_offsets_refer_to_the_original_text():
     tokenizer, text = make(), "  THE  cäts.\nunhappily "
     ids, offsets = tokenizer.encode(text)
     found = [text[start:end].lower().replace("ä", "a") for start, end in offsets]
     assert found == [token.removeprefix("##") for token in tokenizer.tokens(ids)]
 
 
-def test_special_tokens_that_somebody_types_are_text():
+def test_special_tokens_in_a_text_are_ordinary_text():
     ids = make().encode("the [SEP] [MASK] cat").ids
     assert not {2, 3, 4} & set(ids) and len(ids) > 4
 
 
-def test_continues_are_the_tokens_that_begin_no_word():
+def test_continues_marks_tokens_that_continue_a_word():
     tokenizer = make()
     continues = tokenizer.continues()
     assert continues.shape == (tokenizer.vocab_size,)
-    for i, continued in enumerate(continues):
-        assert tokenizer.tokens([i])[0].startswith("##") == continued
+    for i, continues_word in enumerate(continues):
+        assert tokenizer.tokens([i])[0].startswith("##") == continues_word
 
 
-def test_decoding_leaves_out_special_tokens():
+def test_decode_skips_special_tokens():
     tokenizer = make()
     ids, _ = tokenizer.add_special_tokens(tokenizer.encode("the unhappily cat").ids)
     assert tokenizer.decode([*ids, 0, 0]) == "the unhappily cat"
 
 
-class TestJoin:
+class TestAddSpecialTokens:
     def test_one_text(self):
         assert make().add_special_tokens([7, 8]) == ([2, 7, 8, 3], [0, 0, 0, 0])
 
     def test_two_texts(self):
         assert make().add_special_tokens([7, 8], [9]) == ([2, 7, 8, 3, 9, 3], [0, 0, 0, 0, 1, 1])
 
-    def test_the_longer_text_is_cut_and_nothing_given_is_changed(self):
+    def test_the_longer_text_is_truncated_without_changing_the_arguments(self):
         first, second = [5, 6], [7, 8, 9, 10]
         assert make().add_special_tokens(first, second, length=7) == (
             [2, 5, 6, 3, 7, 8, 3],
@@ -96,12 +96,12 @@ class TestJoin:
         assert make().add_special_tokens(first, length=3) == ([2, 5, 3], [0] * 3)
         assert (first, second) == ([5, 6], [7, 8, 9, 10])
 
-    def test_there_must_be_room(self):
+    def test_too_small_a_length_is_refused(self):
         with pytest.raises(ValueError, match=r"too small for a text\. Received: length=2$"):
             make().add_special_tokens([5], [6], length=2)
 
 
-def test_arrays_are_padded_and_cut():
+def test_encode_batch_pads_and_truncates():
     tokenizer = make()
     ids, segments = tokenizer.encode_batch(["the cat", "the cat sat on the mat"], length=6)
     the, cat, sat, on = tokenizer.encode("the cat sat on").ids
@@ -114,37 +114,39 @@ def test_arrays_are_padded_and_cut():
 
 
 class TestFiles:
-    def test_loaded_is_as_saved(self, tmp_path):
+    def test_a_loaded_tokenizer_equals_the_saved_one(self, tmp_path):
         tokenizer, text = make(), "Unhappily, the HÄTS sat. 語"
         tokenizer.save(tmp_path / "tokenizer.json")
-        again = WordPieceTokenizer.load(tmp_path / "tokenizer.json")
-        assert again.encode(text) == tokenizer.encode(text)
-        assert again.vocab_size == tokenizer.vocab_size
-        assert again.decode(again.encode(text).ids) == tokenizer.decode(tokenizer.encode(text).ids)
+        loaded = WordPieceTokenizer.load(tmp_path / "tokenizer.json")
+        assert loaded.encode(text) == tokenizer.encode(text)
+        assert loaded.vocab_size == tokenizer.vocab_size
+        assert loaded.decode(loaded.encode(text).ids) == tokenizer.decode(
+            tokenizer.encode(text).ids
+        )
 
-    def test_no_file(self, tmp_path):
+    def test_a_missing_file_is_refused(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r"no tokenizer file; .*Received: "):
             WordPieceTokenizer.load(tmp_path / "tokenizer.json")
 
     @pytest.mark.parametrize("text", ["", "{}", "[1, 2", '{"model": 1}'])
-    def test_no_tokenizer(self, tmp_path, text):
+    def test_a_file_that_is_not_a_tokenizer_is_refused(self, tmp_path, text):
         (tmp_path / "a.json").write_text(text)
         with pytest.raises(ValueError, match=r"is not a tokenizer file: .*Received: .*a\.json$"):
             WordPieceTokenizer.load(tmp_path / "a.json")
 
-    def test_a_tokenizer_of_another_kind(self, tmp_path):
+    def test_another_tokenizer_class_is_refused(self, tmp_path):
         WordTokenizer.train(TEXTS).save(tmp_path / "a.json")
         with pytest.raises(ValueError, match=r"WordPiece vocabulary\. Received: WordLevel$"):
             WordPieceTokenizer.load(tmp_path / "a.json")
 
-    def test_a_vocabulary_without_a_mask(self, tmp_path):
+    def test_a_vocabulary_without_a_mask_token_is_refused(self, tmp_path):
         make().save(tmp_path / "a.json")
         text = (tmp_path / "a.json").read_text().replace("[MASK]", "[GAP]")
         (tmp_path / "a.json").write_text(text)
         with pytest.raises(ValueError, match=r"Received: the ids \[0, 1, 2, 3, None\]$"):
             WordPieceTokenizer.load(tmp_path / "a.json")
 
-    def test_padding_that_is_not_zero(self, tmp_path):
+    def test_a_padding_id_other_than_0_is_refused(self, tmp_path):
         make().save(tmp_path / "a.json")
         content = json.loads((tmp_path / "a.json").read_text())
         content["added_tokens"] = []

@@ -1,9 +1,10 @@
-"""Writes what this version saves into a folder named after it, for later versions to load.
+"""Saves runs and models of this version, which later versions must be able to load.
 
     KERAS_BACKEND=tensorflow python tests/data/write_saved_files.py
 
-Run it once for each version that changes what is saved, before the change. It refuses to replace a
-folder: what an earlier version wrote can be written by that version only.
+Run it once per version that changes a saved format, before the change. The folder is named after
+the version. An existing folder is never replaced, because only the version that wrote it can
+recreate it.
 """
 
 import configparser
@@ -39,8 +40,8 @@ RUNS = {
 }  # fmt: skip
 MID_EPOCH = {"epochs": 3, "rate": 0.1}
 SENTENCES = ["one", "two three", "five four one", "three three two one"]
-# How a run was written, but nothing that a later version has to load.
-LEFT_OUT = ("curves.png", "checkpoints/0*")
+# Files of a run that later versions need not load.
+EXCLUDED = ("curves.png", "checkpoints/0*")
 
 BLOCK = kt.BlockSettings(h=2, d_k=3, d_v=5, d_model=8, d_ff=16, n=2)
 SOURCE = np.array([[4, 5, 6, 7, 8, 9], [10, 9, 4, 3, 0, 0]], "int32")
@@ -51,7 +52,7 @@ SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]], "int32")
 def main():
     folder = HERE / f"saved_by_{version()}"
     if folder.exists():
-        raise SystemExit(f"{folder} is there already.")
+        raise SystemExit(f"{folder} already exists.")
     backend_module().make_deterministic()
     with tempfile.TemporaryDirectory() as temporary:
         new = Path(temporary)
@@ -76,11 +77,11 @@ def make_config(folder, **options):
 
 
 def write_run(folder, name, options):
-    """Trains a run; returns its translations and their scores."""
+    """Trains a run and returns its translations and their scores."""
     run = kt.RunFolder(folder / name)
     kt.train_run(make_config(folder, **options), run.path)
     run.write_config(make_config(Path(), **options))  # without the temporary path
-    for pattern in LEFT_OUT:
+    for pattern in EXCLUDED:
         for path in run.path.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     return translations(run.path)
@@ -98,7 +99,7 @@ def translations(run):
 
 
 def write_mid_epoch(folder):
-    """Interrupts a run in its second epoch; returns the losses that it has when it is resumed."""
+    """Interrupts a run in its second epoch and returns the losses of the resumed run."""
     config, run = make_config(folder, **MID_EPOCH), kt.RunFolder(folder / "mid_epoch")
     keras.utils.set_random_seed(config.seed)
     dataset = kt.PrepareDataset(max_length=config.max_length)(PAIRS)
@@ -113,17 +114,17 @@ def write_mid_epoch(folder):
     trainer = kt.Trainer(model, optimizer, run.path, config.label_smoothing)
     _, interrupted = trainer.train(stop, validation, config.epochs)
     assert interrupted
-    whole = folder / "whole"
-    shutil.copytree(run.path, whole)
-    kt.train_run(config, whole)
-    history = kt.RunFolder(whole).read_history()
-    shutil.rmtree(whole)
+    resumed = folder / "resumed"
+    shutil.copytree(run.path, resumed)
+    kt.train_run(config, resumed)
+    history = kt.RunFolder(resumed).read_history()
+    shutil.rmtree(resumed)
     run.write_config(make_config(Path(), **MID_EPOCH))
     return [{name: row[name] for name in ("loss", "validation_loss")} for row in history]
 
 
 def write_models(folder):
-    """Saves models with random weights, and in one file each their inputs and outputs."""
+    """Saves models with random weights, each with a file of its inputs and outputs."""
     body = kt.Bert(11, 8, BLOCK)
     models = {
         "transformer": (kt.TransformerModel(11, 13, settings=BLOCK), (SOURCE, TARGET_INPUT)),

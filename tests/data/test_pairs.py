@@ -185,7 +185,7 @@ def test_refuses_bytes_that_do_not_match_the_shape(write, size):
     assert "the 8 bytes" in error_of(write("pairs.pkl", data))
 
 
-def test_refuses_a_truncated_pickle(write):
+def test_refuses_a_pickle_truncated_anywhere(write):
     data = pickle.dumps(np.array(PAIRS), protocol=4)
     for size in range(1, len(data)):
         error_of(write("cut.pkl", data[:size]))

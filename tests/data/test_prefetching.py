@@ -39,7 +39,7 @@ batches = dataset.batches(dataset.train, 64, seed=3)
 assert len(batches) >= 50, len(batches)
 counts = []
 
-def with_counts():
+def counting_batches():
     batches.set_epoch(0)
     first = CallAt(batches, 0, 20, lambda: counts.append(page_faults()))
     return CallAt(first, 0, 49, lambda: counts.append(page_faults()))
@@ -47,9 +47,9 @@ def with_counts():
 validation = dataset.batches(dataset.validation[:64], 64)
 if sys.argv[2] == "fit":
     model.compile(Adam(), MaskedCrossEntropy(), jit_compile=False)
-    model.fit(as_dataset(with_counts()), epochs=1, verbose=0)
+    model.fit(as_dataset(counting_batches()), epochs=1, verbose=0)
 else:
-    Trainer(model, Adam(), folder / "run").train(with_counts(), validation, 1)
+    Trainer(model, Adam(), folder / "run").train(counting_batches(), validation, 1)
 print("page faults per step:", (counts[1] - counts[0]) // 29)
 """
 

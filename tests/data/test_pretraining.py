@@ -7,7 +7,7 @@ from keras_transformer.data.pretraining import PretrainingPairs, read_documents,
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 
 WORDS = [f"w{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
-# Document i holds the words i, i + 1, …, which shows whether one text follows another.
+# Document i holds the words i, i + 1, …: their order shows whether one text follows another.
 DOCUMENTS = [" ".join(WORDS[i : i + 5 + i % 4]) for i in range(50)]
 LONG = " ".join(WORDS)
 TOKENIZER = WordPieceTokenizer.train([*DOCUMENTS, LONG], min_count=1)
@@ -79,7 +79,7 @@ def test_random_second_texts_rarely_follow_the_first():
     assert np.mean([second[0] == first[-1] + 1 for first, second in random]) < 0.1
 
 
-def test_80_percent_mask_10_percent_random_10_percent_unchanged():
+def test_masked_words_are_80_percent_mask_10_random_10_unchanged():
     kinds = []
     for ids, original, _, positions, _ in rows_of_20_epochs():
         changed = np.flatnonzero(ids != original)

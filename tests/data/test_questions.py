@@ -7,9 +7,8 @@ from keras_transformer.data.questions import answer_examples, question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 
 CONTEXT = "Anna likes apples. Tom likes unripe pears, and Lena likes plums."
-TOKENIZER = WordPieceTokenizer.train(
-    [CONTEXT, "Who likes?"], min_count=2
-)  # splits some words into sub-words
+# `min_count=2` makes it split some words into sub-words.
+TOKENIZER = WordPieceTokenizer.train([CONTEXT, "Who likes?"], min_count=2)
 QUESTION = "Who likes pears?"
 
 

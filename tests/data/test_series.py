@@ -65,7 +65,7 @@ class TestMakeWindows:
     @pytest.mark.parametrize(
         ("length", "number"), [(12, 1), (13, 1), (24, 1), (25, 2), (2256, 187)]
     )
-    def test_stride_of_a_window_gives_no_overlap(self, length, number):
+    def test_stride_equal_to_the_window_gives_no_overlap(self, length, number):
         length = max(length, 13)
         windows, targets = make_windows(np.arange(float(length)), 12, stride=12)
         assert len(windows) == len(targets) == number

@@ -7,7 +7,6 @@ the version. An existing folder is never replaced, because only the version that
 recreate it.
 """
 
-import configparser
 import json
 import shutil
 import signal
@@ -50,7 +49,7 @@ SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]], "int32")
 
 
 def main():
-    folder = HERE / f"saved_by_{version()}"
+    folder = HERE / f"saved_by_{kt.__version__}"
     if folder.exists():
         raise SystemExit(f"{folder} already exists.")
     backend_module().make_deterministic()
@@ -64,12 +63,6 @@ def main():
         text = json.dumps(expected, indent=1, ensure_ascii=False) + "\n"
         (new / "expected.json").write_text(text, encoding="utf-8")
         shutil.copytree(new, folder)
-
-
-def version():
-    setup = configparser.ConfigParser()
-    setup.read(ROOT / "setup.cfg")
-    return setup["metadata"]["version"]
 
 
 def make_config(folder, **options):

@@ -86,3 +86,14 @@ def test_old_name_warns_and_equals_the_new_one(old, new, recwarn):
     assert not [warning for warning in recwarn if warning.category is FutureWarning]
     for a, b in zip(np.atleast_1d(found), np.atleast_1d(expected), strict=True):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+def test_old_configurations_are_read_without_a_warning(recwarn):
+    config = PositionEmbeddingFixedWeights(3, 4, 2, base=10.0).get_config()
+    config["n"] = config.pop("base")
+    assert PositionEmbeddingFixedWeights.from_config(config).base == 10.0
+    config = translator().get_config()
+    config["d_ff_inner"] = config.pop("d_ff")
+    del config["epsilon"]
+    assert TransformerModel.from_config(config).settings == translator().settings
+    assert not [warning for warning in recwarn if warning.category is FutureWarning]

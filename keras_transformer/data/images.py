@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from keras_transformer._utils.deprecation import warn_deprecated
+from keras_transformer._utils.deprecation import renamed_argument
 
 
 class AugmentedImages(keras.utils.PyDataset):
@@ -36,6 +36,10 @@ class AugmentedImages(keras.utils.PyDataset):
         (2, (4, 28, 28, 1), (4,))
     """
 
+    @renamed_argument("turn", "rotation")
+    @renamed_argument("stretch", "scale")
+    @renamed_argument("slant", "shear")
+    @renamed_argument("move", "shift")
     def __init__(
         self,
         images,
@@ -48,11 +52,6 @@ class AugmentedImages(keras.utils.PyDataset):
         shift=1.0,
         **kwargs,
     ):
-        ranges = {"rotation": rotation, "scale": scale, "shear": shear, "shift": shift}
-        for old, new in _OLD_NAMES.items():
-            if old in kwargs:
-                warn_deprecated(f"The argument `{old}` is deprecated: use `{new}`.")
-                ranges[new] = kwargs.pop(old)
         super().__init__(**kwargs)
         if len(images) != len(labels) or not 1 <= batch_size <= len(images):
             raise ValueError(
@@ -63,10 +62,10 @@ class AugmentedImages(keras.utils.PyDataset):
         self.labels = labels
         self.batch_size = batch_size
         self.seed = seed
-        self.rotation = ranges["rotation"]
-        self.scale = ranges["scale"]
-        self.shear = ranges["shear"]
-        self.shift = ranges["shift"]
+        self.rotation = rotation
+        self.scale = scale
+        self.shear = shear
+        self.shift = shift
         self.set_epoch(0)
 
     def set_epoch(self, epoch):
@@ -95,9 +94,6 @@ class AugmentedImages(keras.utils.PyDataset):
         rotation = _matrices(np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle))
         matrices = rotation @ _matrices(height, zero, shear, width)
         return matrices, random.uniform(-self.shift, self.shift, (count, 2))
-
-
-_OLD_NAMES = {"turn": "rotation", "stretch": "scale", "slant": "shear", "move": "shift"}
 
 
 def transform_images(images, matrices, shifts):

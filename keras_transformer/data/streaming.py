@@ -164,7 +164,7 @@ class StreamedBuckets(keras.utils.PyDataset):
     @block_stats.setter
     def block_stats(self, stats):
         if stats is not None and len(stats) == self.file.number_of_blocks:
-            self._block_stats = stats
+            self._block_stats, self._block_ends = stats, None
 
     @property
     def shapes(self):
@@ -183,6 +183,7 @@ class StreamedBuckets(keras.utils.PyDataset):
         self._order = np.arange(self.file.number_of_blocks)
         if self.seed is not None:
             np.random.default_rng((self.seed, epoch)).shuffle(self._order)
+        self._block_ends = None  # of the batches of each block in this order, once they are known
         self._loaded = None, None
 
     def on_epoch_end(self):
@@ -194,7 +195,9 @@ class StreamedBuckets(keras.utils.PyDataset):
     def __getitem__(self, index):
         if not 0 <= index < len(self):
             raise IndexError(f"The index must be in [0, {len(self)}). Received: {index}")
-        ends = np.cumsum([self.block_stats[block][0] for block in self._order])
+        if self._block_ends is None:
+            self._block_ends = np.cumsum([self.block_stats[block][0] for block in self._order])
+        ends = self._block_ends
         position = int(np.searchsorted(ends, index, side="right"))
         if self._loaded[0] != position:
             batches = self._make_block_batches(self._order[position])

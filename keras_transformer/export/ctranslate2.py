@@ -11,7 +11,7 @@ from keras_transformer._utils.files import atomic_replace, check_overwriting
 from keras_transformer._utils.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
-from keras_transformer.inference.sentences import check_length, check_texts
+from keras_transformer.inference.sentences import check_texts, check_token_count
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
@@ -140,7 +140,7 @@ class CTranslate2Translate:
         lengths = {}
         for i, sentence in enumerate(sentences):
             tokens = self._source_tokenizer.tokenize(sentence)
-            check_length(i + 1, len(tokens))
+            check_token_count(i + 1, len(tokens))
             if tokens:
                 lengths.setdefault(len(tokens), []).append((i, tokens))
         translations = [""] * len(sentences)

@@ -28,7 +28,7 @@ def check_texts(texts, what, number=None):
         )
 
 
-def check_length(number, tokens):
+def check_token_count(number, tokens):
     """Raises a ValueError if a sentence has too many tokens; `number` counts from 1."""
     if tokens > MAX_SOURCE_TOKENS:
         raise ValueError(

@@ -17,8 +17,8 @@ from keras_transformer.inference.model_search import AttentionScores, ModelSearc
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import make_constraints
 from keras_transformer.inference.sentences import (
-    check_length,
     check_texts,
+    check_token_count,
     draw_random_numbers,
     trim_padding,
 )
@@ -240,7 +240,7 @@ class Translate:
         for i, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
             ids = encode_source(self.source_tokenizer, sentence)
             tokens = len(ids) - 1  # without the end token
-            check_length(first + i, tokens)
+            check_token_count(first + i, tokens)
             forced = self.target_tokenizer.encode(prefix)
             max_length = int(options.max_length_ratio * tokens) + EXTRA_LENGTH
             if len(forced) >= max_length:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from keras_transformer._utils.checks import check_positive, check_sizes
 from keras_transformer.data.tokenizers import encode_source
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.sentences import check_length
+from keras_transformer.inference.sentences import check_token_count
 from keras_transformer.pages.attention_page import make_attention_page, translation_views
 
 MAX_DRAWN_TOKENS = 128  # the size of the attention page grows with the square of this number
@@ -69,7 +69,7 @@ class SharedTranslator:
         try:
             sentence.encode("utf-8")
             tokens = len(encode_source(self.translate.source_tokenizer, sentence)) - 1
-            check_length(1, tokens)
+            check_token_count(1, tokens)
         except UnicodeEncodeError:
             reason = "The sentence must be valid Unicode. Received: an unpaired surrogate"
             raise RequestError(HTTPStatus.BAD_REQUEST, reason) from None

@@ -4,6 +4,10 @@ Example:
     >>> check_sizes(batch_size=64, **given(n_sentences=None))
 """
 
+import math
+
+from keras_transformer._utils.reading import excerpt
+
 
 def given(**arguments):
     """Returns the arguments that are not None, to skip the checks of optional ones."""
@@ -18,7 +22,7 @@ def check_sizes(**sizes):
     """Raises a ValueError if a size is not a positive integer."""
     for name, size in sizes.items():
         if not _is_number(size, int) or size < 1:
-            raise ValueError(f"`{name}` must be a positive int. Received: {name}={size!r}")
+            raise ValueError(f"`{name}` must be a positive int. Received: {name}={excerpt(size)}")
 
 
 def check_integers(minimum, maximum, **numbers):
@@ -26,7 +30,8 @@ def check_integers(minimum, maximum, **numbers):
     for name, number in numbers.items():
         if not _is_number(number, int) or not minimum <= number <= maximum:
             raise ValueError(
-                f"`{name}` must be an int from {minimum} to {maximum}. Received: {name}={number!r}"
+                f"`{name}` must be an int from {minimum} to {maximum}. "
+                f"Received: {name}={excerpt(number)}"
             )
 
 
@@ -36,7 +41,7 @@ def check_numbers(minimum, maximum, **numbers):
         if not _is_number(number, (int, float)) or not minimum <= number <= maximum:
             raise ValueError(
                 f"`{name}` must be a number from {minimum} to {maximum}. "
-                f"Received: {name}={number!r}"
+                f"Received: {name}={excerpt(number)}"
             )
 
 
@@ -45,15 +50,17 @@ def check_rate(**rates):
     for name, rate in rates.items():
         if not _is_number(rate, (int, float)) or not 0 <= rate < 1:
             raise ValueError(
-                f"`{name}` must be at least 0 and less than 1. Received: {name}={rate!r}"
+                f"`{name}` must be at least 0 and less than 1. Received: {name}={excerpt(rate)}"
             )
 
 
 def check_positive(**numbers):
-    """Raises a ValueError if a number is not positive."""
+    """Raises a ValueError if a number is not positive and finite."""
     for name, number in numbers.items():
-        if not _is_number(number, (int, float)) or not number > 0:
-            raise ValueError(f"`{name}` must be positive. Received: {name}={number!r}")
+        if not _is_number(number, (int, float)) or not 0 < number < math.inf:
+            raise ValueError(
+                f"`{name}` must be positive and finite. Received: {name}={excerpt(number)}"
+            )
 
 
 def check_even(**sizes):
@@ -62,7 +69,7 @@ def check_even(**sizes):
         if size % 2:
             raise ValueError(
                 f"`{name}` must be even, because position encodings pair each sine with a cosine. "
-                f"Received: {name}={size!r}"
+                f"Received: {name}={excerpt(size)}"
             )
 
 
@@ -85,7 +92,9 @@ def check_choice(choices, **arguments):
     """Raises a ValueError if an argument is not one of the choices."""
     for name, value in arguments.items():
         if value not in choices:
-            raise ValueError(f"`{name}` must be one of {choices}. Received: {name}={value!r}")
+            raise ValueError(
+                f"`{name}` must be one of {choices}. Received: {name}={excerpt(value)}"
+            )
 
 
 def check_vectors(shape, d_model):

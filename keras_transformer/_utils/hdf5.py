@@ -1,12 +1,14 @@
 """Safety checks for HDF5 files from untrusted sources."""
 
 import math
-import stat
 from pathlib import Path
 
 import h5py
 
-_KINDS = "fiu"  # NumPy kinds of floats and of signed and unsigned integers
+from keras_transformer._utils.reading import check_regular
+
+# What models and optimizers store: weights, counters and states of random generators.
+_DTYPES = ("float16", "float32", "int32", "int64", "uint32")
 _MAX_OBJECTS = 100_000
 _SLACK = 1 << 24  # bytes for names and headers
 
@@ -25,30 +27,23 @@ def check_hdf5(path, variables=None):
     Raises:
         ValueError: if the path is not a regular file; if the file is not HDF5; if it contains a
             link other than a hard link, a dataset with external or virtual storage, or a dataset
-            that is not numeric; if its datasets are larger than the file; or if the file is far
-            larger than the variables.
+            of a dtype that no Keras variable has; if its datasets are larger than the file; or if
+            the file is far larger than the variables.
         FileNotFoundError: if the file does not exist.
     """
     path = Path(path)
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError(f"{path} must be a regular file. Received: a pipe, device or folder")
-    if variables is not None:
-        limit = 2 * sum(8 * math.prod(x.shape) for x in variables) + _SLACK
-        if status.st_size > limit:
-            raise ValueError(
-                f"{path} must be a file of this model, with at most {limit:,} bytes. "
-                f"Received: {status.st_size:,} bytes"
-            )
+    limit = variables and 2 * sum(8 * math.prod(x.shape) for x in variables) + _SLACK
+    check_regular(path, limit)
+    size = path.stat().st_size
     try:
         with h5py.File(path, "r") as file:
             declared = sum(_sizes(file, path))
     except OSError as error:
         raise ValueError(f"{path} is not an HDF5 file or is damaged. Received: {error}") from None
-    if declared > status.st_size:
+    if declared > size:
         raise ValueError(
             f"{path} must contain all of the data that it declares. "
-            f"Received: {status.st_size:,} bytes that declare {declared:,} bytes"
+            f"Received: {size:,} bytes that declare {declared:,} bytes"
         )
 
 
@@ -78,10 +73,10 @@ def _sizes(file, path):
 
 
 def _size(member, path):
-    plain = isinstance(member, h5py.Dataset) and member.dtype.kind in _KINDS
+    plain = isinstance(member, h5py.Dataset) and member.dtype.name in _DTYPES
     if not plain or member.external or member.is_virtual:
         raise ValueError(
-            f"{path} must contain only plain numeric arrays. Received: {member.name}, "
+            f"{path} must contain only arrays of {_DTYPES}. Received: {member.name}, "
             f"{getattr(member, 'dtype', type(member).__name__)}"
         )
     return member.size * member.dtype.itemsize if member.shape is not None else 0

@@ -11,14 +11,17 @@ from keras_transformer._utils.checks import (
     check_integers,
     check_positive,
     check_rate,
-    check_sizes,
     given,
 )
+from keras_transformer._utils.reading import excerpt, parse_json
 from keras_transformer.settings import SETTING_NAMES, BlockSettings
 
 # Encoder attention takes memory quadratic in the length. Without a limit, a whole text passed as
 # one sentence could exhaust it.
 MAX_SOURCE_TOKENS = 1024
+MAX_BATCH_SIZE = 2**16
+MAX_EPOCHS = 10**6
+MAX_SEED = 2**32 - 1  # of NumPy
 
 
 def _setting(default, help):
@@ -150,10 +153,11 @@ class RunConfig:
         for field in dataclasses.fields(self):
             _check_type(field, getattr(self, field.name))
         values = given(**dataclasses.asdict(self))
-        check_sizes(**{name: values[name] for name in _SIZES if name in values})
+        for name, maximum in _MAX_SIZES.items():
+            check_integers(1, maximum, **{name: values[name]} if name in values else {})
         check_positive(**{name: values[name] for name in _POSITIVE if name in values})
         check_rate(**{name: values[name] for name in _RATES})
-        check_integers(0, 2**32 - 1, seed=self.seed, keep_weights=self.keep_weights)
+        check_integers(0, MAX_SEED, seed=self.seed, keep_weights=self.keep_weights)
         for name, choices in _CHOICES.items():
             check_choice(choices, **{name: values[name]})
         if self.model == "transformer":
@@ -176,11 +180,6 @@ class RunConfig:
         return BlockSettings(**{name: values[name] for name in SETTING_NAMES if name in values})
 
     def _check_data(self):
-        if self.max_length > MAX_SOURCE_TOKENS:
-            raise ValueError(
-                f"`max_length` must be at most {MAX_SOURCE_TOKENS}, the limit for translation. "
-                f"Received: {self.max_length}"
-            )
         words = self.tokenizer == "words"
         if words and (self.share_vocabulary or self.bpe_dropout):
             raise ValueError(
@@ -253,15 +252,17 @@ class RunConfig:
         Raises:
             ValueError: if the text is not JSON, a field is unknown or a value is out of range.
         """
-        values = json.loads(text)
+        values = parse_json(text, "The configuration")
         if not isinstance(values, dict):
-            raise ValueError(f"The settings must be a JSON object. Received: {values!r}")
-        version = values.pop("version", "0.1.0")
+            raise ValueError(
+                f"The configuration must be a JSON object. Received: {excerpt(values)}"
+            )
+        version = excerpt(values.pop("version", "0.1.0")).strip("'")
         unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             raise ValueError(
                 f"Version {version} wrote settings that this version, {__version__}, does not "
-                f"support: install one that does. Received: {unknown}"
+                f"support: install one that does. Received: {excerpt(unknown)}"
             )
         return cls(**values)
 
@@ -273,14 +274,25 @@ def _check_type(field, value):
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise ValueError(
             f"`{field.name}` must be of type {getattr(field.type, '__name__', field.type)}. "
-            f"Received: {value!r}"
+            f"Received: {excerpt(value)}"
         )
 
 
-_SIZES = (
-    "n_sentences", "min_count", "max_length", "d_model", "h", "d_ff", "n", "epochs", "batch_size",
-    "warmup_steps", "patience", "vocab_size", "accumulation", "batch_tokens",
-)  # fmt: skip
+_ANY_SIZE = 10**9
+# The first four also limit what a `config.json` from elsewhere can make `make_model` build.
+_MAX_SIZES = {
+    "d_model": 2**16,
+    "d_ff": 2**16,
+    "h": 2**10,
+    "n": 2**7,
+    "max_length": MAX_SOURCE_TOKENS,
+    "vocab_size": 10**6,
+    "batch_size": MAX_BATCH_SIZE,
+    "batch_tokens": 2**20,
+    "epochs": MAX_EPOCHS,
+    "accumulation": 10**6,
+    **dict.fromkeys(("n_sentences", "min_count", "warmup_steps", "patience"), _ANY_SIZE),
+}
 _POSITIVE = ("clip_norm", "learning_rate_scale")
 _RATES = ("rate", "attention_rate", "activation_rate", "label_smoothing", "bpe_dropout", "ema")
 

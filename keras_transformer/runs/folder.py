@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from keras import ops
 
 from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer._utils.hdf5 import check_hdf5
+from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.models.recurrent import RecurrentTranslator
@@ -21,6 +23,10 @@ HISTORY_COLUMNS = (
     "tokens_per_second", "seconds",
 )  # fmt: skip
 SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
+
+_MAX_TEXT = 1 << 31  # bytes of the test part
+_MAX_PARAMETERS = 10**9
+_BYTES_PER_PARAMETER = 2  # at least, in float16
 
 
 class RunFolder:
@@ -98,7 +104,7 @@ class RunFolder:
             a.to_json() == b.to_json()
             for a, b in zip(self.read_tokenizers(), tokenizers, strict=True)
         )
-        test = self._require(self._test).read_text(encoding="utf-8")
+        test = read_text(self._require(self._test), _MAX_TEXT)
         saved = self._read_digests()
         same = {
             "vocabulary": same_vocabulary,
@@ -119,10 +125,14 @@ class RunFolder:
     def read_block_stats(self):
         """Returns the statistics of streamed batches; None if they are missing or damaged."""
         try:
-            stats = json.loads(self._batches.read_text(encoding="utf-8"))
-            return [[int(n), list(map(int, shapes)), float(share)] for n, shapes, share in stats]
-        except (OSError, TypeError, ValueError):
+            stats = read_json(self._batches, list)
+            stats = [[int(n), list(map(int, shapes)), float(share)] for n, shapes, share in stats]
+        except (OSError, TypeError, ValueError, OverflowError):
             return None
+        plausible = all(
+            n > 0 and shapes and min(shapes) > 0 and 0 <= share < 1 for n, shapes, share in stats
+        )
+        return stats if plausible else None
 
     def write_config(self, config):
         """Writes the configuration."""
@@ -132,7 +142,7 @@ class RunFolder:
     def read_config(self):
         """Returns the configuration, a `RunConfig`."""
         try:
-            return RunConfig.from_json(self._require(self._config).read_text(encoding="utf-8"))
+            return RunConfig.from_json(read_text(self._require(self._config)))
         except ValueError as error:
             raise ValueError(f"{self._config} cannot be loaded: {error}") from None
 
@@ -143,7 +153,7 @@ class RunFolder:
 
     def read_test(self):
         """Returns the test part, a list of (source, list of references)."""
-        lines = self._require(self._test).read_text(encoding="utf-8").splitlines()
+        lines = read_text(self._require(self._test), _MAX_TEXT).splitlines()
         test = [(source, references) for source, *references in (x.split("\t") for x in lines)]
         if not test or not all(references for _, references in test):
             raise ValueError(
@@ -154,15 +164,15 @@ class RunFolder:
 
     def read_history(self):
         """Returns the training history, a list with a dictionary of numbers per epoch."""
-        with open(self._require(self.history), encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        lines = read_text(self._require(self.history)).splitlines()
         try:
-            columns = _history_columns(rows)
-            history = [{name: float(row[name]) for name in columns} for row in rows]
-        except (KeyError, TypeError, ValueError) as error:
+            rows = list(csv.DictReader(lines))
+            history = [{name: float(row[name]) for name in _history_columns(rows)} for row in rows]
+            check_history(history)
+        except (csv.Error, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{self.history} must have numbers in the columns {HISTORY_COLUMNS}. "
-                f"Received: {type(error).__name__} {error}"
+                f"Received: {type(error).__name__} {str(error)[:200]}"
             ) from None
         if not history:
             raise ValueError(f"{self.history} has no finished epochs. Received: an empty history")
@@ -205,13 +215,17 @@ class RunFolder:
         Returns:
             A built `TransformerModel` or `RecurrentTranslator`.
         """
-        model = make_model(self.read_config(), *self.read_tokenizers(), dtype)
+        config, tokenizers = self.read_config(), self.read_tokenizers()
         file = self._require(self.weights_file(weights))
         try:
+            check_hdf5(file)
+            if file.stat().st_size < _BYTES_PER_PARAMETER * _least_parameters(config, tokenizers):
+                raise ValueError("the file is too small for this model")
+            model = make_model(config, *tokenizers, dtype)
             check_hdf5(file, model.variables)
             model.load_weights(file)
             _check_finite(model)
-        except (ValueError, OSError, KeyError, RuntimeError) as error:
+        except (ValueError, OSError, KeyError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(
                 f"{file} does not match {self._config}: it belongs to another run or is damaged. "
                 f"Received: {error}"
@@ -220,8 +234,8 @@ class RunFolder:
 
     def _read_digests(self):
         try:
-            return dict(json.loads(self._require(self._data).read_text(encoding="utf-8")))
-        except (TypeError, ValueError) as error:
+            return read_json(self._require(self._data))
+        except ValueError as error:
             raise ValueError(f"{self._data} is damaged. Received: {error}") from None
 
     def _require(self, file):
@@ -244,7 +258,17 @@ def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
 
     Returns:
         A built `TransformerModel` or `RecurrentTranslator`.
+
+    Raises:
+        ValueError: if the model would have more than a billion parameters.
     """
+    least = _least_parameters(config, (source_tokenizer, target_tokenizer))
+    if least > _MAX_PARAMETERS:
+        raise ValueError(
+            f"The model must have at most {_MAX_PARAMETERS:,} parameters: choose smaller sizes. "
+            f"Received: {least:,} or more, with d_model={config.d_model}, d_ff={config.d_ff}, "
+            f"n={config.n}"
+        )
     sizes = (source_tokenizer.vocab_size, target_tokenizer.vocab_size)
     make = _make_transformer if config.model == "transformer" else _make_recurrent
     model = make(config, sizes, dtype)
@@ -267,10 +291,30 @@ def _make_transformer(config, vocab_sizes, dtype):
     )
 
 
+def _least_parameters(config, tokenizers):
+    """Returns a lower bound of the number of parameters of a model that is not built."""
+    per_layer = 4 * config.d_model + config.d_ff if config.model == "transformer" else 0
+    words = max(tokenizer.vocab_size for tokenizer in tokenizers)
+    return config.d_model * (words + config.n * per_layer)
+
+
 def _check_finite(model):
     for variable in model.variables:
         if not np.isfinite(ops.convert_to_numpy(variable)).all():
             raise ValueError(f"The weights must be finite. Received: NaN or inf in {variable.path}")
+
+
+def check_history(history):
+    """Raises a ValueError unless every row of a training history has finite numbers only.
+
+    Args:
+        history: list of dictionaries, one for each epoch.
+    """
+    columns = set(_history_columns(history))
+    for row in history:
+        numbers = [x for x in row.values() if type(x) in (int, float) and abs(x) < math.inf]
+        if row.keys() != columns or len(numbers) != len(row):
+            raise ValueError(f"Each epoch must have {sorted(columns)}. Received: {excerpt(row)}")
 
 
 def _history_columns(history):

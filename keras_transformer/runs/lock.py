@@ -8,6 +8,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from keras_transformer._utils.reading import read_json
+
 _TIMEOUT = 1.0  # seconds; the processes of a distributed run look at the lock at the same time
 
 
@@ -45,7 +47,7 @@ def training_lock(folder):
 
 def _describe(holder):
     try:
-        found = json.loads(holder.read_text())
+        found = read_json(holder, max_bytes=1000)
         return f"process {int(found['process'])} on host {str(found['host'])[:80]}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

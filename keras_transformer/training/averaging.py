@@ -52,7 +52,7 @@ def average_weights(files, path):
         temporary.write_bytes(files[0].read_bytes())
         with h5py.File(temporary, "r+") as result:
             for name in _datasets(result):
-                if any(name not in x or x[name].shape != result[name].shape for x in opened):
+                if not all(_has(x, name, result[name]) for x in opened):
                     raise ValueError(f"The files must be from one model. Received: {name} differs")
                 if np.issubdtype(result[name].dtype, np.floating):
                     result[name][...] = np.mean([x[name][()] for x in opened], axis=0)
@@ -64,6 +64,15 @@ def _open(file):
         return h5py.File(file, "r")
     except OSError as error:
         raise OSError(f"{file} cannot be read: {error}") from None
+
+
+def _has(file, name, dataset):
+    """Returns whether a file has a dataset of this name, and of the same shape and dtype."""
+    found = file.get(name)
+    return isinstance(found, h5py.Dataset) and (found.shape, found.dtype) == (
+        dataset.shape,
+        dataset.dtype,
+    )
 
 
 def _datasets(file):

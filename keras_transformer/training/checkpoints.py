@@ -7,10 +7,12 @@ import shutil
 from pathlib import Path
 
 import h5py
+import numpy as np
 from keras import ops
 
 from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer._utils.hdf5 import check_hdf5
+from keras_transformer._utils.reading import parse_json, read_json
 from keras_transformer.settings import upgrade_config
 
 
@@ -67,11 +69,9 @@ class Checkpoints:
             return None
         newest = found[max(found)]
         try:
-            counters = json.loads((newest / "counters.json").read_text(encoding="utf-8"))
-            if not isinstance(counters, dict):
-                raise ValueError(f"the counters must be a dictionary. Received: {counters!r}")
+            counters = read_json(newest / "counters.json")
             self._read_variables(newest / "variables.h5")
-        except (OSError, AttributeError, KeyError, ValueError, RuntimeError) as error:
+        except (OSError, AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"The checkpoint {newest} does not match this run, or is damaged: {error}"
             ) from None
@@ -136,13 +136,13 @@ def _check_identity(expected, found):
     for part, ours in expected.items():
         theirs = found.get(part)
         if not (_same_model(ours, theirs) if part == "model" else ours == theirs):
-            raise ValueError(f"the {part} is {ours}. Received: {theirs}")
+            raise ValueError(f"the {part} is {ours}. Received: {str(theirs)[:2000]}")
 
 
 def _same_model(ours, theirs):
     """Returns whether two models agree in class and in all options that both versions have."""
     try:
-        (name, config), (other_name, other) = json.loads(ours), json.loads(theirs)
+        (name, config), (other_name, other) = json.loads(ours), parse_json(theirs, "the model")
         other = _without_ignored(other)
         return name == other_name and all(config[x] == other[x] for x in config.keys() & other)
     except (TypeError, ValueError, AttributeError):
@@ -150,9 +150,15 @@ def _same_model(ours, theirs):
 
 
 def _read_group(name, group, variables):
-    """Reads the arrays of some variables after a check of all shapes."""
+    """Reads the arrays of some variables after a check of all shapes and dtypes."""
     saved = [group[key] for key in sorted(group)]
     _check_shapes(name, [x.shape for x in variables], [x.shape for x in saved])
+    for variable, dataset in zip(variables, saved, strict=True):
+        # Integers may have another size on the other backend.
+        if np.dtype(dataset.dtype).kind != np.dtype(variable.dtype).kind:
+            raise ValueError(
+                f"{variable.path} must be stored as {variable.dtype}. Received: {dataset.dtype}"
+            )
     return [x[()] for x in saved]
 
 

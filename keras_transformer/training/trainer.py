@@ -10,10 +10,18 @@ import time
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.checks import (
+    check_choice,
+    check_integers,
+    check_numbers,
+    check_rate,
+    check_sizes,
+)
+from keras_transformer._utils.reading import excerpt
 from keras_transformer.backends import backend_module
 from keras_transformer.objectives.metrics import loss_and_totals
-from keras_transformer.runs.folder import RunFolder
+from keras_transformer.runs.config import MAX_EPOCHS
+from keras_transformer.runs.folder import RunFolder, check_history
 from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
@@ -34,6 +42,23 @@ class _State:
     totals: list = dataclasses.field(default_factory=lambda: [0.0, 0.0, 0.0])
     seconds: float = 0.0  # spent on these batches
     history: list = dataclasses.field(default_factory=list)  # a dictionary per finished epoch
+
+    def check(self, number_of_batches):
+        """Raises a ValueError unless a training loop with these batches can have this state."""
+        check_history(self.history)
+        check_integers(0, MAX_EPOCHS, epoch=self.epoch)
+        check_integers(0, number_of_batches, batch=self.batch)
+        check_numbers(0, sys.float_info.max, seconds=self.seconds)
+        if type(self.totals) is not list or len(self.totals) != 3:
+            raise ValueError(f"`totals` must be three numbers. Received: {excerpt(self.totals)}")
+        loss, correct, tokens = self.totals
+        check_numbers(0, sys.float_info.max, loss=loss, correct=correct, tokens=tokens)
+        if len(self.history) != self.epoch or (self.batch and not (tokens and self.seconds)):
+            raise ValueError(
+                "The history must have all finished epochs, and the totals all finished batches. "
+                f"Received: {len(self.history)} of {self.epoch} epochs, {tokens} tokens and "
+                f"{self.seconds} seconds in {self.batch} batches"
+            )
 
     def add(self, results, seconds):
         """Adds the totals of some batches and the seconds they took."""
@@ -143,7 +168,7 @@ class Trainer:
             ValueError: if the checkpoint in the folder belongs to another run.
             OSError: if a file cannot be written; the previous one is kept.
         """
-        state = self._restore()
+        state = self._restore(len(batches))
         if self.chief and self.config is not None:
             self.run.begin(self.config, self.dataset, batches)
         with interrupt_flag() as interrupt:
@@ -158,13 +183,15 @@ class Trainer:
             self.model.load_weights(self.run.weights)
         return state.history, False
 
-    def _restore(self):
+    def _restore(self, number_of_batches):
         counters = self._checkpoints.restore()
         try:
             state = _State(**(counters or {}))
-        except TypeError as error:
+            state.check(number_of_batches)
+        except (TypeError, AttributeError, KeyError, ValueError) as error:
             raise ValueError(
-                f"The counters in {self.run.checkpoints} are from another version: {error}"
+                f"The counters in {self.run.checkpoints} are damaged or from another version: "
+                f"{str(error)[:500]}"
             ) from None
         if state.history and ("validation_bleu" in state.history[0]) != (self.bleu is not None):
             raise ValueError(

@@ -99,7 +99,7 @@ def test_other_hdf5_features_are_refused(path, change):
 def test_a_file_far_larger_than_the_model_is_refused(path):
     write(path, lambda file: file.create_dataset("other", data=np.ones(5 * 10**6, "float32")))
     check_hdf5(path)
-    with pytest.raises(ValueError, match="must be a file of this model"):
+    with pytest.raises(ValueError, match="must have at most 16,777,312 bytes"):
         check_hdf5(path, [keras.Variable(ARRAY)])
 
 

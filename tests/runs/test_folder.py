@@ -291,7 +291,10 @@ def test_round_trip_of_block_stats(run):
     assert run.read_block_stats() == [[3, [4, 8], 0.25]]
     run.create(CONFIG, make_dataset())  # in a folder with files of an earlier run
     assert run.read_block_stats() is None
-    for damaged in ("{", "3", "[3]", "[[3, [4]]]", '[[3, ["x"], 0.5]]'):
+    for damaged in (
+        *("{", "3", "[3]", "[[3, [4]]]", '[[3, ["x"], 0.5]]'),
+        *("[[-3, [4], 0.5]]", "[[3, [], 0.5]]", "[[3, [4], NaN]]", "[[1e999, [4], 0.5]]"),
+    ):
         (run.path / "batches.json").write_text(damaged)
         assert run.read_block_stats() is None  # so that they are computed again
 
@@ -347,6 +350,65 @@ def test_refuses_a_history_with_other_columns(run):
 
 
 # Hostile folders
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"d_model": 10**9},
+        {"d_model": 2**16, "h": 1},
+        {"d_ff": 2**16},
+        {"n": 10**6},
+        {"n": 2**7},
+        {"h": 10**6},
+        {"vocab_size": 10**400},
+        {"seed": [0] * 10**6},
+    ],
+    ids=str,
+)
+def test_absurd_sizes_are_refused_before_a_model_is_built(run, changes):
+    values = {**json.loads(CONFIG.to_json()), **changes}
+    (run.path / "config.json").write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"config\.json") as caught:
+        run.read_model()
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_model_of_more_than_a_billion_parameters_is_refused(dataset):
+    config = dataclasses.replace(CONFIG, d_model=2**15, d_ff=2**15)
+    with pytest.raises(ValueError, match="at most 1,000,000,000 parameters"):
+        make_model(config, dataset.source_tokenizer, dataset.target_tokenizer)
+
+
+@pytest.mark.parametrize("name", ["config.json", "data.json", "history.csv", "test.tsv"])
+def test_a_pipe_in_place_of_a_file_is_refused(run, dataset, name):
+    (run.path / name).unlink()
+    os.mkfifo(run.path / name)
+    with pytest.raises(ValueError, match="must be a regular file"):
+        READERS.get(name, lambda run: run.check_dataset(dataset))(run)
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["x" * 200_000, "1,2,3,4,5,6,7," + "9" * 200_000, "1,2,nan,4,5,6,7,8", "1,2,inf,4,5,6,7,8"],
+    ids=["long text", "long number", "NaN", "infinite"],
+)
+def test_a_history_without_finite_numbers_is_refused(run, row):
+    header = run.history.read_text().splitlines()[0]
+    run.history.write_text(f"{header}\n{row}\n")
+    with pytest.raises(ValueError, match="must have numbers in the columns") as caught:
+        run.read_history()
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_group_in_place_of_weights_is_refused(run):
+    with h5py.File(run.weights, "r+") as file:
+        names = []
+        file.visititems(lambda name, x: names.append(name) if isinstance(x, h5py.Dataset) else None)
+        del file[names[0]]
+        file.create_group(names[0])
+    with pytest.raises(ValueError, match="does not match"):
+        run.read_model()
 
 
 def test_weights_from_another_file_are_refused(run, tmp_path):

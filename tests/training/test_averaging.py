@@ -71,7 +71,7 @@ def test_refuses_missing_damaged_and_mismatched_files(run, tmp_path):
     with pytest.raises(ValueError, match="no files"):
         average_weights([], target)
     with h5py.File(tmp_path / "other.weights.h5", "w") as file:
-        file["x"] = [1.0]
+        file["x"] = np.ones(1, "float32")
     with pytest.raises(ValueError, match="from one model"):
         average_weights([run.epoch_weights()[0], tmp_path / "other.weights.h5"], target)
     (tmp_path / "damaged.weights.h5").write_text("half a file")

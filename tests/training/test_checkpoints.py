@@ -283,6 +283,15 @@ def test_a_checkpoint_with_data_in_another_file_is_refused(saved, tmp_path):
     assert values(saved) == before
 
 
+def test_a_variable_of_another_dtype_is_refused(saved):
+    with h5py.File(saved.folder / "000001" / "variables.h5", "r+") as file:
+        shape = file["model/0000"].shape
+        del file["model/0000"]
+        file["model/0000"] = np.zeros(shape, "int32")
+    with pytest.raises(ValueError, match=r"must be stored as float32\. Received: int32"):
+        saved.restore()
+
+
 def test_a_group_in_place_of_a_variable_is_refused(saved):
     before = values(saved)
     [folder] = saved.folder.iterdir()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -293,6 +294,50 @@ def test_a_checkpoint_of_another_model_is_refused(dataset, uninterrupted):
         Trainer(model, keras.optimizers.SGD(), uninterrupted[0].run.path).train(
             *make_batches(dataset), EPOCHS
         )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"wings": 2},
+        {"epoch": "3"},
+        {"epoch": 10**9},
+        {"epoch": EPOCHS - 1},
+        {"batch": -1},
+        {"batch": 10**9},
+        {"batch": 1},
+        {"batch": 1, "totals": [1.0, 1.0, 0.0], "seconds": 1.0},
+        {"batch": 1, "totals": [1.0, 1.0, 1.0], "seconds": 0.0},
+        {"totals": [1.0]},
+        {"totals": 3},
+        {"totals": [1.0, "x" * 10**6, 1.0]},
+        {"seconds": float("nan")},
+        {"history": {}},
+        {"history": {"a": 1}},
+        {"history": [1, 2, 3]},
+        {"history": [{"epoch": 1}]},
+    ],
+    ids=lambda damage: str(damage)[:40],
+)
+def test_impossible_counters_are_refused(dataset, finished, damage):
+    trainer, file = finished
+    before = file.read_text()
+    try:
+        file.write_text(json.dumps({**json.loads(before), **damage}))
+        with pytest.raises(ValueError, match=r"counters in .* are damaged") as caught:
+            trainer.train(*make_batches(dataset), EPOCHS + 1)
+    finally:
+        file.write_text(before)
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.fixture(scope="module")
+def finished(dataset, uninterrupted, tmp_path_factory):
+    """Returns a trainer for a copy of a finished run, and the file of its counters."""
+    folder = tmp_path_factory.mktemp("finished")
+    shutil.copytree(uninterrupted[0].run.path, folder, dirs_exist_ok=True)
+    [file] = folder.glob("checkpoints/*/counters.json")
+    return make_trainer(dataset, folder), file
 
 
 class OtherDataset:

@@ -2,7 +2,10 @@
 
 import argparse
 import importlib
+import os
 import sys
+
+from keras_transformer.training.interrupt import interruptible
 
 COMMANDS = (
     "train",
@@ -24,6 +27,8 @@ COMMANDS = (
 # The messages of these errors tell the user what to do. Any other error is a bug and keeps its
 # traceback.
 _EXPECTED_ERRORS = (ValueError, OSError, FloatingPointError, ImportError)
+# Exit codes of shells: 128 and the number of the signal, here SIGINT and SIGPIPE.
+_INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
 def main(argv=None):
@@ -42,22 +47,56 @@ def main(argv=None):
 def run_command(name, argv=None, prog=None):
     """Runs a subcommand and reports expected errors in one line, without a traceback.
 
-    Exits with code 2 after an error and with code 130 after Ctrl-C.
+    Exits with code 2 after an error, with code 130 after Ctrl-C or SIGTERM, and with code 141,
+    silently, if the program that reads the output has ended (`| head`).
 
     Args:
         name: one of `COMMANDS`.
         argv: list of command-line arguments. Defaults to `sys.argv[1:]`.
         prog: program name in messages. Defaults to `keras-transformer NAME`.
     """
-    parser = make_parser(name, prog)
+    prog = prog or f"keras-transformer {name}"
+    _open_standard_streams()
     try:
-        # Allows options between positional arguments, such as sentences.
-        arguments = parser.parse_intermixed_args(argv)
-        _module(name).run(arguments)
+        with interruptible():
+            _run(make_parser(name, prog), name, argv)
+    except BrokenPipeError:
+        # Python flushes standard output once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_BROKEN_PIPE)
     except _EXPECTED_ERRORS as error:
-        parser.exit(2, f"{parser.prog}: error: {error}\n")
+        _exit(2, f"{prog}: error: {error}")
     except KeyboardInterrupt:
-        parser.exit(130, "\n")
+        _exit(_INTERRUPTED, f"{prog}: interrupted")
+
+
+def _run(parser, name, argv):
+    # Allows options between positional arguments, such as sentences.
+    arguments = parser.parse_intermixed_args(argv)
+    _module(name).run(arguments)
+    sys.stdout.flush()
+
+
+def _exit(code, line):
+    # After Ctrl-C, the cursor of a terminal is behind "^C".
+    start = "\n" if code == _INTERRUPTED and sys.stderr.isatty() else ""
+    print(f"{start}{line}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _open_standard_streams():
+    """Connects closed standard streams to the null device.
+
+    Otherwise the next file that is opened takes the number of the closed stream, and messages that
+    libraries write to this number end up in the file.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def make_parser(name, prog=None):

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
+from keras_transformer.runs.config import MAX_EPOCHS, MAX_SEED
 
 _SEARCH_HELP = {
     "beam_size": "beam size; 1 is greedy search",
@@ -105,7 +106,7 @@ def add_epochs(parser, default):
     """Adds `--epochs`."""
     parser.add_argument(
         "--epochs",
-        type=integer(1),
+        type=integer(1, MAX_EPOCHS),
         default=default,
         metavar="INT",
         help="number of training epochs (default: %(default)s)",
@@ -127,7 +128,7 @@ def add_seed(parser):
     """Adds `--seed` to a training subcommand."""
     parser.add_argument(
         "--seed",
-        type=integer(0, 2**32 - 1),
+        type=integer(0, MAX_SEED),
         default=0,
         metavar="INT",
         help="random seed (default: %(default)s)",

@@ -2,6 +2,7 @@
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_seed, integer
+from keras_transformer.runs.config import MAX_EPOCHS
 from keras_transformer.training.process import tune_process
 
 DEFAULTS = {
@@ -22,17 +23,17 @@ def add_arguments(parser):
         action="store_true",
         help="attend to all hidden states (default: use the last hidden state only)",
     )
-    _add_size(parser, "units", "size of the hidden state")
-    _add_size(parser, "steps", "length of the input window")
-    _add_size(parser, "epochs", "number of training epochs")
+    _add_size(parser, "units", "size of the hidden state", 2**16)
+    _add_size(parser, "steps", "length of the input window", 2**16)
+    _add_size(parser, "epochs", "number of training epochs", MAX_EPOCHS)
     add_seed(parser)
 
 
-def _add_size(parser, name, description):
+def _add_size(parser, name, description, greatest):
     fibonacci, csv = (DEFAULTS[series][name] for series in ("fibonacci", "csv"))
     parser.add_argument(
         f"--{name}",
-        type=integer(1),
+        type=integer(1, greatest),
         metavar="INT",
         help=f"{description} (default: {fibonacci}; with --csv: {csv})",
     )

@@ -10,6 +10,7 @@ from keras_transformer.cli.arguments import (
     integer,
 )
 from keras_transformer.data.corpus import corpus_path
+from keras_transformer.runs.config import MAX_BATCH_SIZE, MAX_SOURCE_TOKENS
 from keras_transformer.training.process import tune_process
 
 HEADS = 4
@@ -27,21 +28,21 @@ def add_arguments(parser):
     add_epochs(parser, 12)
     parser.add_argument(
         "--batch-size",
-        type=integer(1),
+        type=integer(1, MAX_BATCH_SIZE),
         default=64,
         metavar="INT",
         help="number of text pairs in a batch (default: %(default)s)",
     )
     parser.add_argument(
         "--seq-length",
-        type=integer(5),  # two words and three special tokens
+        type=integer(5, MAX_SOURCE_TOKENS),  # two words and three special tokens
         default=24,
         metavar="INT",
         help="sequence length: tokens of both texts together (default: %(default)s)",
     )
     parser.add_argument(
         "--d-model",
-        type=integer(HEADS),
+        type=integer(HEADS, 2**16),
         default=128,
         metavar="INT",
         help="model size: length of the hidden states (default: %(default)s)",

@@ -35,10 +35,11 @@ def train_run(config, folder):
         folder: path of the run folder.
 
     Returns:
-        The `Scores` on the test part. None if Ctrl-C interrupted the training, or in a process of
-        distributed training other than the chief.
+        The `Scores` on the test part; None in a process of distributed training other than the
+        chief.
 
     Raises:
+        KeyboardInterrupt: if Ctrl-C or SIGTERM interrupted the training; a checkpoint is saved.
         OSError: if a file is missing, or cannot be read or written. A BlockingIOError if another
             process trains in this folder.
         ConnectionError: if another process of distributed training is lost.
@@ -67,18 +68,17 @@ def train_run(config, folder):
         batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
             history, interrupted = trainer.train(*batches, config.epochs)
-    if not trainer.chief:
-        return None
-    if history:
+    if history and trainer.chief:
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
         folder = shlex.quote(str(run.path))
         print(
             f"Saved a checkpoint in {run.path}. Resume training with:\n"
-            f"  python scripts/train.py --run {folder} --resume"
+            f"  python scripts/train.py --run {folder} --resume",
+            flush=True,
         )
-        return None
-    return _report(run)
+        raise KeyboardInterrupt
+    return _report(run) if trainer.chief else None
 
 
 def prepare_dataset(config, tokenizers=None):

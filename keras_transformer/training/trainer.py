@@ -150,7 +150,9 @@ class Trainer:
         self._verbose = 1 if sys.stdout.isatty() else 2
 
     def train(self, batches, validation, epochs):
-        """Trains the model, then loads the best weights into it, unless interrupted by Ctrl-C.
+        """Trains the model, then loads the best weights into it, unless Ctrl-C interrupts it.
+
+        SIGTERM, which schedulers and containers send, has the effect of Ctrl-C.
 
         In distributed training only the chief loads the best weights.
 

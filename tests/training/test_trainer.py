@@ -128,9 +128,9 @@ def test_checkpoints_are_saved_during_long_epochs(dataset, uninterrupted, tmp_pa
 
 
 @pytest.mark.exhaustive
-def test_ctrl_c_during_validation_stops_after_it(dataset, uninterrupted, tmp_path):
+def test_sigterm_during_validation_stops_after_it(dataset, uninterrupted, tmp_path):
     batches, validation = make_batches(dataset)
-    stop = CallAt(validation, 0, 0, lambda: signal.raise_signal(signal.SIGINT))
+    stop = CallAt(validation, 0, 0, lambda: signal.raise_signal(signal.SIGTERM))
     history, interrupted = make_trainer(dataset, tmp_path).train(batches, stop, EPOCHS)
     assert interrupted and losses(history) == losses(uninterrupted[1][:1])
 

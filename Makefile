@@ -18,7 +18,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests spend most of their time compiling, so optimization does not pay.
 test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants parity check format bench bench-gpu notebooks docs clean
+.PHONY: train test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -56,6 +56,10 @@ test-browser: .venv/browser ## test the web pages in Chromium (Debian packages c
 
 mutants: .venv/installed ## mutation tests: check that the suite detects a hundred injected faults (15 minutes)
 	$(BIN)/python tests/mutants/run.py $(ARGS)
+
+fuzz: .venv/installed ## fuzzing: 20,000 hostile files, arguments and sentences, and a run killed 100 times (1 hour)
+	$(BIN)/python tests/fuzz/run.py $(ARGS)
+	$(BIN)/python -m pytest -q tests/training/test_trainer.py -k "killed_at_random and 100"
 
 parity: .venv/parity ## compare with PyTorch
 	$(BIN)/python -m pytest -q -m parity

@@ -2,13 +2,14 @@
 
 import dataclasses
 
+from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_positive, check_rate, check_sizes, given
 
 EPSILON = 1e-5  # default of layer normalization, as in torch.nn.Transformer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BlockSettings:
+class BlockSettings(ArgumentNamesMixin):
     """The sizes and options of a Transformer layer, a stack of layers, or a model.
 
     Layers, stacks and models take it as `settings=`. It is immutable: derive a variant with

@@ -98,7 +98,12 @@ def check_choice(choices, **arguments):
 
 
 def check_vectors(shape, d_model):
-    """Raises a ValueError if the last dimension of a shape, (..., D), is not `d_model`."""
+    """Raises a ValueError unless a shape is that of vectors, (B, T, d_model)."""
+    if len(shape) != 3:
+        raise ValueError(
+            f"The input must be vectors, (B, T, {d_model}): embed token ids first, such as with "
+            f"PositionEmbeddingFixedWeights. Received: shape {tuple(shape)}"
+        )
     if shape[-1] != d_model:
         raise ValueError(
             f"The vectors must have the size `d_model`={d_model}. Received: {shape[-1]}"

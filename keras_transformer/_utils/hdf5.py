@@ -38,7 +38,7 @@ def check_hdf5(path, variables=None):
     try:
         with h5py.File(path, "r") as file:
             declared = sum(_sizes(file, path))
-    except OSError as error:
+    except (OSError, RuntimeError, KeyError) as error:  # what HDF5 raises for damaged structures
         raise ValueError(f"{path} is not an HDF5 file or is damaged. Received: {error}") from None
     if declared > size:
         raise ValueError(

@@ -26,6 +26,11 @@ def excerpt(value):
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
 
 
+def shorten(text, length=2000):
+    """Returns a message, cut if it is longer than `length` characters."""
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
 def check_regular(path, max_bytes=None):
     """Raises a ValueError unless a path is a regular file of limited size.
 

@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 
+from keras_transformer._utils.reading import shorten
 from keras_transformer.training.interrupt import interruptible
 
 COMMANDS = (
@@ -65,7 +66,7 @@ def run_command(name, argv=None, prog=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_BROKEN_PIPE)
     except _EXPECTED_ERRORS as error:
-        _exit(2, f"{prog}: error: {error}")
+        _exit(2, f"{prog}: error: {shorten(str(error))}")
     except KeyboardInterrupt:
         _exit(_INTERRUPTED, f"{prog}: interrupted")
 
@@ -99,6 +100,11 @@ def _open_standard_streams():
             setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        super().error(shorten(message))
+
+
 def make_parser(name, prog=None):
     """Builds the argument parser of a subcommand.
 
@@ -107,7 +113,7 @@ def make_parser(name, prog=None):
         prog: program name in messages. Defaults to `keras-transformer NAME`.
     """
     prog = prog or f"keras-transformer {name}"
-    parser = argparse.ArgumentParser(prog=prog, description=_summary(name))
+    parser = _Parser(prog=prog, description=_summary(name))
     _module(name).add_arguments(parser)
     return parser
 

@@ -1,11 +1,45 @@
-"""Reads sentences from files and terminals, and shows progress."""
+"""Reads sentences from arguments, files and terminals, and shows progress."""
 
 import contextlib
-import io
+import math
 import os
 import sys
 
 import keras
+
+from keras_transformer.data.limits import Limits, limited_chunks, line_blocks
+
+# A file may be an endless pipe, but an endless line would exhaust the memory.
+_LIMITS = Limits(max_bytes=math.inf, max_lines=math.inf, advice="split the line")
+
+
+def decode_arguments(texts):
+    """Decodes the texts of command-line arguments as UTF-8.
+
+    Without a UTF-8 locale, Python represents the bytes of an argument outside ASCII by surrogates.
+
+    Args:
+        texts: list of arguments.
+
+    Returns:
+        List of texts.
+
+    Raises:
+        ValueError: if an argument is not UTF-8.
+    """
+    return [_decode_argument(text) for text in texts]
+
+
+def _decode_argument(text):
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        return text
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeError:
+        raise ValueError(
+            "Sentences must be in UTF-8: set the terminal to UTF-8, or save them as a UTF-8 file. "
+            f"Received: {text[:60]!r}"
+        ) from None
 
 
 def read_lines(path=None, prompt=""):
@@ -21,35 +55,28 @@ def read_lines(path=None, prompt=""):
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if the text is not valid UTF-8.
+        ValueError: if the text is not valid UTF-8, or a line has more than 100,000 characters.
     """
     if path is None and sys.stdin.isatty():
         yield from _read_terminal(prompt)
         return
     name = "standard input" if path is None else path
-    try:
-        with _open(path) as lines:
-            for line in lines:
-                yield line.removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name} must be in UTF-8: {error}. Received: {name}") from error
+    with _open(path) as read:
+        for lines in line_blocks(limited_chunks(read, name, _LIMITS), name, _LIMITS):
+            yield from (line.removesuffix("\r") for line in lines)
 
 
 @contextlib.contextmanager
 def _open(path):
-    text = {"encoding": "utf-8-sig", "newline": "\n"}
+    """Yields a function that reads at most a number of bytes, without waiting for all of them."""
     if path is not None:
-        with open(path, **text) as lines:
-            yield lines
+        with open(path, "rb") as file:
+            yield file.read1
     elif hasattr(sys.stdin, "buffer"):
         # Reads UTF-8 regardless of the locale.
-        lines = io.TextIOWrapper(sys.stdin.buffer, **text)
-        try:
-            yield lines
-        finally:
-            lines.detach()  # keeps standard input open
+        yield sys.stdin.buffer.read1
     else:
-        yield sys.stdin
+        yield lambda size: sys.stdin.readline(size).encode("utf-8", "surrogatepass")
 
 
 def _read_terminal(prompt):
@@ -80,8 +107,7 @@ def progress(results, path=None):
     if path is None or not visible or not os.path.isfile(path):
         yield from results
         return
-    with open(path, "rb") as file:
-        total = sum(1 for _ in file)
+    total = _count_lines(path)
     with contextlib.redirect_stdout(sys.stderr):
         bar = keras.utils.Progbar(total, unit_name="line")
     for done, result in enumerate(results, start=1):
@@ -89,3 +115,12 @@ def progress(results, path=None):
         if done % 100 == 0 or done == total:
             with contextlib.redirect_stdout(sys.stderr):
                 bar.update(done, finalize=done == total)
+
+
+def _count_lines(path):
+    """Counts the lines of a file, of any length."""
+    lines, last = 0, b"\n"
+    with open(path, "rb") as file:
+        while chunk := file.read(1 << 20):
+            lines, last = lines + chunk.count(b"\n"), chunk[-1:]
+    return lines + (last != b"\n")

@@ -2,6 +2,8 @@
 
 import os
 
+from keras_transformer.cli.arguments import positive_number
+
 
 def add_arguments(parser):
     """Adds the files and the cleaning options."""
@@ -27,6 +29,14 @@ def add_arguments(parser):
         action="store_true",
         help="keep ä, ö, ü, ß and accents (default: reduce the text to ASCII)",
     )
+    parser.add_argument(
+        "--data-limits",
+        type=positive_number,
+        default=1.0,
+        metavar="FACTOR",
+        help="multiply the limits of the input: 2 GiB, 10 million lines, and 100,000 characters "
+        "per line (default: 1)",
+    )
 
 
 def run(arguments):
@@ -35,7 +45,7 @@ def run(arguments):
     from keras_transformer.data.pairs import read_pairs, write_pairs
 
     _check_output(arguments)
-    pairs = read_pairs(arguments.input, arguments.target_file)
+    pairs = read_pairs(arguments.input, arguments.target_file, arguments.data_limits)
     cleaned = clean_pairs(
         pairs, arguments.keep_case, arguments.keep_punctuation, arguments.keep_umlauts
     )

@@ -59,9 +59,9 @@ def _check(arguments):
 
 def _stream(translate, arguments, options):
     """Yields the hypotheses of each sentence and shows progress through a file."""
-    from keras_transformer.cli.lines import progress, read_lines
+    from keras_transformer.cli.lines import decode_arguments, progress, read_lines
 
-    lines = arguments.sentences or read_lines(arguments.file, "Sentence: ")
+    lines = decode_arguments(arguments.sentences) or read_lines(arguments.file, "Sentence: ")
     interactive = not arguments.sentences and not arguments.file and sys.stdin.isatty()
     found = translate.stream(
         lines,

@@ -46,6 +46,13 @@ class PreparedDataset:
     target_tokenizer: Tokenizer
     dropped: dict
 
+    def __iter__(self):
+        fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(self))
+        raise TypeError(
+            f"A PreparedDataset is not a tuple: read its attributes {fields}; `batches` returns "
+            "arrays of ids. Received: an iteration over it"
+        )
+
     def batches(
         self, pairs, batch_size=None, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0
     ):
@@ -217,7 +224,7 @@ class PrepareDataset:
             dropped=dropped,
         )
 
-    def stream(self, path, validation, test, tokenizers=None):
+    def stream(self, path, validation, test, tokenizers=None, data_limits=1.0):
         """Prepares a data set whose training pairs stay in their file and are read block by block.
 
         Use it for files that do not fit into memory. Duplicate pairs are kept. The tokenizer must
@@ -230,6 +237,7 @@ class PrepareDataset:
                 in `validation` or `test` are dropped from the training part.
             tokenizers: the source and the target tokenizer, if they were trained on this file
                 before; None to train them.
+            data_limits: factor of the maximum length of a line, see `PairFile`.
 
         Returns:
             A `PreparedDataset` whose `train` is a `PairFile`.
@@ -248,7 +256,7 @@ class PrepareDataset:
                 return _HELD_OUT
             return self._rejection_reason(source, target)
 
-        train = PairFile(path, rejection_reason)
+        train = PairFile(path, rejection_reason, data_limits=data_limits)
         if tokenizers is None:
             source, target = 0, 1
             tokenizers = self._tokenizers(

@@ -1,9 +1,9 @@
 """The sub-word tokenizer of published Marian models."""
 
-import json
 from pathlib import Path
 
 from keras_transformer._utils.deprecation import renamed_method
+from keras_transformer._utils.reading import check_regular, excerpt, read_json
 from keras_transformer._utils.special_tokens import (
     END_ID,
     PADDING_ID,
@@ -11,7 +11,9 @@ from keras_transformer._utils.special_tokens import (
     START_ID,
     UNKNOWN_ID,
 )
+from keras_transformer.data.tokenizer_files import check_vocabulary
 
+_MAX_MODEL = 1 << 24  # bytes; a SentencePiece model of 250,000 pieces has 5 MB
 _SPACE = "▁"
 # The names of `SPECIAL_TOKENS` in published models, whose decoder starts with padding.
 _PUBLISHED_SPECIAL_TOKENS = ("<pad>", "<unk>", "<pad>", "</s>")
@@ -47,11 +49,7 @@ class MarianTokenizer:
     """
 
     def __init__(self, processor, vocabulary):
-        if set(vocabulary.values()) != set(range(len(vocabulary))):
-            raise ValueError(
-                "The ids of the vocabulary must be 0, 1, 2 and so on. "
-                f"Received: {len(vocabulary)} tokens, {len(set(vocabulary.values()))} ids"
-            )
+        check_vocabulary(vocabulary, "The vocabulary")
         missing = sorted({name for name in _PUBLISHED_SPECIAL_TOKENS if name not in vocabulary})
         if missing:
             raise ValueError(
@@ -77,17 +75,17 @@ class MarianTokenizer:
         Raises:
             FileNotFoundError: if a file is missing.
             ImportError: if `sentencepiece` is not installed.
-            ValueError: if a file is damaged.
+            ValueError: if a file is damaged or too large.
         """
         folder = Path(folder)
         names = ("vocab.json", "source.spm", "target.spm")
-        missing = [name for name in names if not (folder / name).is_file()]
+        missing = [name for name in names if not (folder / name).exists()]
         if missing:
             raise FileNotFoundError(
                 f"The tokenizers of a Marian model are in the files {', '.join(names)}. "
                 f"There is no {' and no '.join(missing)}. Received: {folder}"
             )
-        vocabulary = _read_vocabulary(folder / names[0])
+        vocabulary = read_json(folder / names[0])
         return tuple(cls(_read_processor(folder / name), vocabulary) for name in names[1:])
 
     @property
@@ -155,18 +153,6 @@ def _split_code(sentence):
     return [sentence[:end]], sentence[end:]
 
 
-def _read_vocabulary(path):
-    try:
-        vocabulary = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(
-            f"{path} is not valid JSON ({error}): download it again. Received: {path}"
-        ) from None
-    if not isinstance(vocabulary, dict) or not all(type(i) is int for i in vocabulary.values()):
-        raise ValueError(f"{path} must contain a dictionary of integers. Received: {path}")
-    return vocabulary
-
-
 def _read_processor(path):
     try:
         import sentencepiece
@@ -175,9 +161,11 @@ def _read_processor(path):
             "Marian models require SentencePiece: pip install 'keras3-transformer[marian]'. "
             f"Received: {error}"
         ) from error
+    check_regular(path, _MAX_MODEL)
     try:
         return sentencepiece.SentencePieceProcessor(model_file=str(path))
     except RuntimeError as error:
         raise ValueError(
-            f"{path} is not a SentencePiece model ({error}): download it again. Received: {path}"
+            f"{path} is not a SentencePiece model ({excerpt(str(error))}): download it again. "
+            f"Received: {path}"
         ) from None

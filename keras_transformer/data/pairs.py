@@ -1,17 +1,16 @@
 """Reading and writing of sentence pairs: pickled NumPy array, tab-separated or parallel text."""
 
-import codecs
-import gzip
 import io
 import pickle
 import pickletools
 import re
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from keras_transformer._utils.files import atomic_replace
+from keras_transformer._utils.reading import check_regular
+from keras_transformer.data.limits import Limits, open_limited, read_lines
 
 # Column names. A first line of two different ones is a header, not a pair of sentences.
 _HEADER_WORDS = """
@@ -26,13 +25,16 @@ _ALLOWED_NAMES = """
 """
 _ALLOWED_OPCODES = """
     PROTO FRAME STOP GLOBAL STACK_GLOBAL REDUCE BUILD MARK NONE NEWTRUE NEWFALSE
-    BININT BININT1 BININT2 LONG1 EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 EMPTY_LIST APPEND APPENDS
-    BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8
-    MEMOIZE BINPUT LONG_BINPUT BINGET LONG_BINGET
+    INT BININT BININT1 BININT2 LONG1 EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3
+    LIST EMPTY_LIST APPEND APPENDS
+    UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8
+    MEMOIZE PUT BINPUT LONG_BINPUT GET BINGET LONG_BINGET
 """
+# A pair takes at most six, two texts of protocol 0 that are each stored in the memo and appended.
+_OPCODES_PER_PAIR = 8
 
 
-def read_pairs(path, target_path=None):
+def read_pairs(path, target_path=None, data_limits=1.0):
     """Reads sentence pairs from one file or from two parallel files.
 
     - `.pkl`, `.pickle`: a pickled NumPy array of text, of shape (n, 2). The file is decoded without
@@ -49,13 +51,17 @@ def read_pairs(path, target_path=None):
     Args:
         path: path of the file, or of the source file.
         target_path: path of the target file, or None.
+        data_limits: factor of the limits of a file, which may come from an untrusted source: 2 GiB
+            after decompression, 10 million lines or pairs, and 100,000 characters of a line or
+            sentence.
 
     Returns:
         List of (source, target) texts, in the order of the file.
 
     Raises:
         FileNotFoundError: if a file does not exist.
-        ValueError: if the suffix is unknown, or the file is damaged or has no pair.
+        ValueError: if the suffix is unknown, the file is not a regular one, is damaged, is beyond a
+            limit or has no pair, or `data_limits` is not a number from 0.001 to 1,000,000.
 
     Example:
         >>> kt.write_pairs("pairs.tsv", [("Good morning!", "Guten Morgen!")])
@@ -63,15 +69,18 @@ def read_pairs(path, target_path=None):
         [('Good morning!', 'Guten Morgen!')]
     """
     paths = [Path(path)] if target_path is None else [Path(path), Path(target_path)]
+    limits = Limits.scaled(data_limits)
     for file in paths:
-        if file.is_dir() or not file.exists():
+        if not file.exists():
             raise FileNotFoundError(
                 f"No file of sentence pairs here; check the path. Received: {file}"
             )
+        check_regular(file)
     try:
-        pairs = _read_file(*paths) if target_path is None else _read_parallel(*paths)
+        read = _read_file if target_path is None else _read_parallel
+        pairs = read(*paths, limits)
         pairs = [(source.strip(), target.strip()) for source, target in pairs]
-        pairs = [pair for pair in pairs if any(pair)]
+        pairs = [pair for pair in pairs if pair[0] or pair[1]]
         if not any(all(pair) for pair in pairs):
             raise ValueError("expected at least one pair of sentences. Received: none")
     except ValueError as error:
@@ -112,12 +121,12 @@ def write_pairs(path, pairs):
         temporary.write_bytes(encode(pairs))
 
 
-def _read_file(path):
+def _read_file(path, limits):
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix in (".pkl", ".pickle"):
-        return _read_pickle(path)
+        return _read_pickle(path, limits)
     if suffix in (".tsv", ".txt"):
-        return _read_tab_separated(path)
+        return _read_tab_separated(path, limits)
     raise ValueError(
         "unknown suffix; use .pkl, .tsv or .txt. For two parallel files, give `target_path`, or "
         "convert them to one file with prepare_data.py --target-file. "
@@ -125,37 +134,19 @@ def _read_file(path):
     )
 
 
-def _read_bytes(path):
-    data = path.read_bytes()
-    try:
-        data = gzip.decompress(data) if path.suffix.lower() == ".gz" else data
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"expected gzip data; download the file again. Received: {path.name} ({error})"
-        ) from error
-    if not data:
+def _read_lines(path, limits):
+    lines = read_lines(path, limits)
+    _check_not_empty(lines, path)
+    return lines
+
+
+def _check_not_empty(content, path):
+    if not content:
         raise ValueError(f"the file is empty; create or download it again. Received: {path.name}")
-    return data
 
 
-def _read_lines(path):
-    data = _read_bytes(path).removeprefix(codecs.BOM_UTF8)
-    if b"\n" not in data:  # lines may end with a carriage return alone, as on classic Mac OS
-        data = data.replace(b"\r", b"\n")
-    try:
-        # Not splitlines(), which also splits at characters that occur within sentences.
-        lines = data.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"line {line} of {path.name} is not UTF-8; save the file as UTF-8. "
-            f"Received: byte 0x{data[error.start]:02x}"
-        ) from error
-    return lines if lines[-1] else lines[:-1]
-
-
-def _read_parallel(source_path, target_path):
-    sources, targets = _read_lines(source_path), _read_lines(target_path)
+def _read_parallel(source_path, target_path, limits):
+    sources, targets = _read_lines(source_path, limits), _read_lines(target_path, limits)
     if len(sources) != len(targets):
         raise ValueError(
             "both files must have the same number of lines, with translations in the same line. "
@@ -164,8 +155,9 @@ def _read_parallel(source_path, target_path):
     return list(zip(sources, targets, strict=True))
 
 
-def _read_tab_separated(path):
-    pairs = [parse_line(line, i) for i, line in enumerate(_read_lines(path), start=1)]
+def _read_tab_separated(path, limits):
+    lines = _read_lines(path, limits)
+    pairs = [parse_line(line, i) for i, line in enumerate(lines, start=1)]
     pairs = [pair for pair in pairs if pair]
     return pairs[1:] if pairs and is_header(pairs[0]) else pairs
 
@@ -230,29 +222,42 @@ class _TextUnpickler(pickle.Unpickler):
         return _Recorded(name)
 
 
-def _read_pickle(path):
-    data = _read_bytes(path)
+def _read_pickle(path, limits):
+    with open_limited(path, limits) as chunks:
+        data = b"".join(chunks)
+    _check_not_empty(data, path)
     try:
-        _check_opcodes(data)
+        _check_opcodes(data, limits)
         pairs = _decode_array(_TextUnpickler(io.BytesIO(data)).load())
     except Exception as error:  # a damaged pickle can raise any exception
         raise ValueError(
             "expected a pickled NumPy array of text, of shape (n, 2); create or download it again. "
             f"Received: {str(error) or type(error).__name__}"
         ) from error
+    _check_size(pairs, path, limits)
     _check_text(pairs, _SURROGATES)
     return pairs
 
 
-def _check_opcodes(data):
+def _check_opcodes(data, limits):
     """Raises a ValueError for opcodes that an array of text does not need, before unpickling."""
     allowed = frozenset(_ALLOWED_OPCODES.split())
     for count, (opcode, argument, _) in enumerate(pickletools.genops(data)):
         if opcode.name not in allowed:
             raise ValueError(f"a pickle of something else (opcode {opcode.name})")
         # The unpickler allocates a table for the largest index, so a false one exhausts memory.
-        if opcode.name == "LONG_BINPUT" and argument > count:
+        if opcode.name in ("PUT", "LONG_BINPUT") and argument > count:
             raise ValueError(f"memo index {argument}")
+        if count > 1000 + _OPCODES_PER_PAIR * limits.max_lines:
+            raise ValueError(f"more than {count:,} opcodes")
+
+
+def _check_size(pairs, path, limits):
+    """Raises a ValueError for too much text, of which repeated references are counted each time."""
+    lengths = [len(side) for pair in pairs for side in pair if isinstance(side, str)]
+    limits.check_lines(len(pairs), path.name)
+    limits.check_line(max(lengths, default=0), f"each sentence of {path.name}")
+    limits.check_bytes(sum(lengths), path.name)
 
 
 def _decode_array(record):
@@ -294,12 +299,13 @@ def _array_parts(record):
 
 
 def _check_text(pairs, forbidden):
+    pattern = re.compile(f"[{forbidden}]")
     for number, pair in enumerate(pairs, start=1):
         if len(pair) != 2 or not all(isinstance(side, str) for side in pair):
             types = ", ".join(type(side).__name__ for side in pair[:3])
             raise ValueError(f"Pair {number} must be two texts. Received: {len(pair)} ({types})")
         for side in pair:
-            if re.search(f"[{forbidden}]", side):
+            if pattern.search(side):
                 raise ValueError(
                     f"Pair {number} contains a character that the format cannot represent: a tab, "
                     "line break, null or surrogate; clean the pairs first. "

@@ -8,26 +8,29 @@ import numpy as np
 
 from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer.data.batches import pad_ids
+from keras_transformer.data.limits import Limits, read_lines
 from keras_transformer.data.pairs import read_pairs
 
 IS_NEXT, IS_RANDOM = 0, 1  # labels of next-sentence prediction
 
 
-def read_documents(path):
+def read_documents(path, data_limits=1.0):
     """Reads the documents of a text file.
 
     Documents are separated by blank lines. In a file without blank lines, every line is a document;
-    in a `.tsv` file of sentence pairs, every source sentence is.
+    in a `.tsv` file of sentence pairs, every source sentence is. Files may be compressed (`.gz`).
 
     Args:
         path: path of a UTF-8 text file.
+        data_limits: factor of the limits of the file, see `read_pairs`.
 
     Returns:
         List of texts.
 
     Raises:
         FileNotFoundError: if the file does not exist.
-        ValueError: if it is not UTF-8 or contains no text.
+        ValueError: if it is not a regular file, is not UTF-8, is beyond a limit or contains no
+            text.
 
     Example:
         >>> with open("text.txt", "w") as file:
@@ -36,14 +39,13 @@ def read_documents(path):
         ['A document of two lines.', 'Another one.']
     """
     path = Path(path)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"No text file here; check the path. Received: {path}")
-    if path.suffix == ".tsv":
-        return [source for source, _ in read_pairs(path) if source]
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error}. Received: {path}") from None
+    if path.name.removesuffix(".gz").endswith(".tsv"):
+        return [source for source, _ in read_pairs(path, data_limits=data_limits) if source]
+    # Joined and split, because texts have line separators other than those of files.
+    text = "\n".join(read_lines(path, Limits.scaled(data_limits)))
+    lines = [line.strip() for line in text.splitlines()]
     if not any(lines):
         raise ValueError(f"The file contains no text. Received: {path}")
     text = "\n".join(lines).strip("\n")

@@ -1,36 +1,50 @@
 """Time series: reading, scaling and splitting into windows for forecasting."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.reading import excerpt
+from keras_transformer.data.limits import Limits, read_lines
 
 
-def read_series(path, column=None):
+def read_series(path, column=None, data_limits=1.0):
     """Reads a column of numbers from a CSV file.
 
     Args:
         path: path of a CSV file in UTF-8 whose first line has the column names.
         column: name of the column; None for the last one.
+        data_limits: factor of the limits of the file, see `read_pairs`.
 
     Returns:
         The numbers, float64 (N,).
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if the column does not exist or contains anything but finite numbers.
+        ValueError: if the file is not CSV in UTF-8 or is beyond a limit, or the column does not
+            exist or contains anything but finite numbers.
     """
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        columns = reader.fieldnames or [None]
-        column = columns[-1] if column is None else column
-        if column not in columns or column is None:
-            raise ValueError(
-                f"{path} has no such column: choose one of {columns}. Received: {column!r}"
-            )
-        series = [_parse_number(row[column], path, reader.line_num) for row in reader]
-    return np.array(series)
+    lines = read_lines(Path(path), Limits.scaled(data_limits))
+    reader = csv.DictReader(f"{line}\n" for line in lines)
+    try:
+        return np.array(_read_column(reader, path, column))
+    except csv.Error as error:  # for example, a quote that is never closed
+        raise ValueError(
+            f"{path}, line {reader.line_num} must be valid CSV: {error}. Received: {path}"
+        ) from error
+
+
+def _read_column(reader, path, column):
+    columns = reader.fieldnames or [None]
+    column = columns[-1] if column is None else column
+    if column not in columns or column is None:
+        raise ValueError(
+            f"{path} has no such column: choose one of {excerpt(columns)}. "
+            f"Received: {excerpt(column)}"
+        )
+    return [_parse_number(row[column], path, reader.line_num) for row in reader]
 
 
 def _parse_number(text, path, line):
@@ -39,7 +53,9 @@ def _parse_number(text, path, line):
     except (TypeError, ValueError):
         number = np.nan
     if not np.isfinite(number):
-        raise ValueError(f"{path}, line {line}: expected a finite number. Received: {text!r}")
+        raise ValueError(
+            f"{path}, line {line}: expected a finite number. Received: {excerpt(text)}"
+        )
     return number
 
 

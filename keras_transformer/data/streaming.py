@@ -1,19 +1,25 @@
 """Streaming of sentence pairs from files that do not fit into memory."""
 
-import codecs
 import collections
+import contextlib
+import dataclasses
+import functools
 import hashlib
-import itertools
+import math
 from pathlib import Path
 
 import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.reading import check_regular
+from keras_transformer.data.limits import Limits, decode_lines
 from keras_transformer.data.pairs import is_header, parse_line
 
 # About ten megabytes of text and hundreds of batches: enough to fill batches of similar length.
 BLOCK_PAIRS = 65_536
+# Blocks of long lines have fewer pairs, so that a block always fits into memory.
+BLOCK_BYTES = 1 << 26
 
 
 class PairFile:
@@ -25,28 +31,45 @@ class PairFile:
         path: path of a file of tab-separated UTF-8 text, `.tsv` or `.txt`, one pair per line.
         rejection_reason: function of a source and a target sentence that returns None to accept the
             pair, or the reason to drop it.
-        block_pairs: number of lines per block.
+        block_pairs: number of lines per block. A block of 64 MiB ends earlier.
+        data_limits: factor of the maximum length of a line, 100,000 characters. The size of the
+            file and the number of lines are not limited.
 
     Attributes:
         digest: SHA-256 digest of the file, hexadecimal.
         dropped: dictionary from each reason to the number of pairs dropped for it.
 
     Raises:
-        FileNotFoundError: if the file does not exist or is not `.tsv` or `.txt`.
-        ValueError: if the file is not tab-separated text, or no pair is accepted.
+        FileNotFoundError: if the file does not exist.
+        ValueError: if the file is not `.tsv` or `.txt`, is not tab-separated UTF-8 text, has a line
+            that is too long, or has no accepted pair.
     """
 
-    def __init__(self, path, rejection_reason=lambda source, target: None, block_pairs=BLOCK_PAIRS):
+    def __init__(
+        self,
+        path,
+        rejection_reason=lambda source, target: None,
+        block_pairs=BLOCK_PAIRS,
+        data_limits=1.0,
+    ):
         check_sizes(block_pairs=block_pairs)
         self.path = Path(path)
         self._rejection_reason = rejection_reason
-        self._starts = []  # per block: offset in bytes and number of lines before it
+        self._limits = dataclasses.replace(
+            Limits.scaled(data_limits), max_bytes=math.inf, max_lines=math.inf
+        )
+        self._blocks = []  # offset, size in bytes and number of lines before the block
         self.dropped = {}
-        if self.path.suffix.lower() not in (".tsv", ".txt") or not self.path.is_file():
-            raise FileNotFoundError(
-                "Only existing .tsv and .txt files can be streamed; convert other formats with "
+        if self.path.suffix.lower() not in (".tsv", ".txt"):
+            raise ValueError(
+                "Only .tsv and .txt files can be streamed; convert other formats with "
                 f"scripts/prepare_data.py. Received: {path}"
             )
+        if not self.path.exists():
+            raise FileNotFoundError(
+                f"No file of sentence pairs here; check the path. Received: {path}"
+            )
+        check_regular(self.path)
         self._length = self._scan(block_pairs)
         if not self._length:
             raise ValueError(f"{path} contains no pair to train on. Received: {self.dropped}")
@@ -61,16 +84,15 @@ class PairFile:
     @property
     def number_of_blocks(self):
         """The number of blocks."""
-        return len(self._starts)
+        return len(self._blocks)
 
     def read_block(self, block):
         """Returns the accepted pairs of a block, a list of (source, target)."""
-        offset, previous_lines = self._starts[block]
-        end = self._starts[block + 1][0] if block + 1 < len(self._starts) else None
+        offset, size, previous_lines = self._blocks[block]
         with open(self.path, "rb") as file:
             file.seek(offset)
-            data = file.read(None if end is None else end - offset)
-        pairs = self._parse(data.split(b"\n"), previous_lines)
+            data = file.read(size)
+        pairs = self._parse(data, previous_lines)
         return [pair for pair in pairs if self._rejection_reason(*pair) is None]
 
     def sentences(self, *sides):
@@ -85,35 +107,52 @@ class PairFile:
         total, previous_lines, offset = 0, 0, 0
         digest = hashlib.sha256()
         with open(self.path, "rb") as file:
-            while lines := list(itertools.islice(file, block_pairs)):
-                digest.update(b"".join(lines))
-                accepted = self._count_accepted(lines, previous_lines)
+            while lines := self._read_lines(file, previous_lines, block_pairs):
+                data = b"".join(lines)
+                digest.update(data)
+                accepted = self._count_accepted(data, previous_lines)
                 if accepted:
-                    self._starts.append((offset, previous_lines))
+                    self._blocks.append((offset, len(data), previous_lines))
                 total += accepted
-                previous_lines, offset = previous_lines + len(lines), offset + sum(map(len, lines))
+                previous_lines, offset = previous_lines + len(lines), offset + len(data)
         self.digest = digest.hexdigest()
         return total
 
-    def _count_accepted(self, lines, previous_lines):
-        pairs = self._parse(lines, previous_lines)
+    def _read_lines(self, file, previous_lines, block_pairs):
+        """Reads the lines of a block, bytes."""
+        lines, size, refused = [], 0, self._limits.refused_line_bytes
+        read = functools.partial(file.readline, refused)
+        while len(lines) < block_pairs and size < BLOCK_BYTES and (line := read()):
+            lines.append(line)
+            size += len(line)
+            if len(line) == refused:
+                with self._naming_the_file():
+                    self._limits.check_line_bytes(refused, f"line {previous_lines + len(lines)}")
+        return lines
+
+    def _count_accepted(self, data, previous_lines):
+        pairs = self._parse(data, previous_lines)
         reasons = collections.Counter(self._rejection_reason(*pair) for pair in pairs)
         accepted = reasons.pop(None, 0)
         self.dropped = dict(collections.Counter(self.dropped) + reasons)
         return accepted
 
-    def _parse(self, lines, previous_lines):
-        for number, line in enumerate(lines, start=previous_lines + 1):
-            if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)
-            try:
-                pair = parse_line(line.decode("utf-8"), number)
-            except ValueError as error:
-                raise ValueError(
-                    f"Could not read sentence pairs from {self.path}, line {number}: {error}"
-                ) from None
-            if pair and not (number == 1 and is_header(pair)):
-                yield tuple(side.strip() for side in pair)
+    def _parse(self, data, previous_lines):
+        """Yields the pairs in the lines of a block."""
+        with self._naming_the_file():
+            data = data.removesuffix(b"\n")
+            lines = decode_lines(data, self.path.name, previous_lines, self._limits)
+            for number, line in enumerate(lines, start=previous_lines + 1):
+                pair = parse_line(line, number)
+                if pair and not (number == 1 and is_header(pair)):
+                    yield pair[0].strip(), pair[1].strip()
+
+    @contextlib.contextmanager
+    def _naming_the_file(self):
+        try:
+            yield
+        except ValueError as error:
+            raise ValueError(f"Could not read sentence pairs from {self.path}: {error}") from error
 
 
 class _Sentences:

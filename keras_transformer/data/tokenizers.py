@@ -1,7 +1,8 @@
 """Reversible tokenizers: sentences to ids and back."""
 
 import collections
-import os
+import itertools
+import json
 import re
 
 import tokenizers
@@ -10,7 +11,14 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from keras_transformer._utils.checks import check_rate
 from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.files import atomic_replace
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+from keras_transformer.data.tokenizer_files import (
+    MAX_TOKENS,
+    added_tokens,
+    check_merges,
+    read_tokenizer_file,
+)
 
 # Words keep a mark for the space before them and their inner apostrophes; punctuation marks are
 # separate tokens. This makes tokenization reversible.
@@ -50,6 +58,9 @@ class Tokenizer:
     def load(path):
         """Loads a tokenizer from a file written by `save`.
 
+        The file may come from an untrusted source: only the vocabulary, the merges and the choice
+        of normalization are taken from it. Everything else must be as `save` writes it.
+
         Args:
             path: path of the JSON file.
 
@@ -58,24 +69,21 @@ class Tokenizer:
 
         Raises:
             FileNotFoundError: if the file does not exist.
-            ValueError: if the file is not a word or BPE tokenizer of this package.
+            ValueError: if the file is not a word or BPE tokenizer of this package, or its
+                vocabulary or merges are damaged.
         """
-        tokenizer = read_tokenizer_file(path)
-        tokenizer_class = _CLASSES.get(type(tokenizer.model))
-        if tokenizer_class is None:
+        content = read_tokenizer_file(path)
+        model, kind = content["model"], content["model"]["type"]
+        if kind not in _CLASSES:
             raise ValueError(
-                f"{path} must be a tokenizer of words or BPE sub-words. Received: {tokenizer.model}"
+                f"{path} must be a tokenizer of words or BPE sub-words. Received: {excerpt(kind)}"
             )
-        found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIAL_TOKENS)))
-        parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)
-        if any(part is None for part in parts):
-            raise ValueError(
-                f"{path} lacks a normalizer, pre-tokenizer or decoder. Received: {path}"
-            )
-        if found != SPECIAL_TOKENS:
-            raise ValueError(
-                f"The vocabulary of {path} must begin with {SPECIAL_TOKENS}. Received: {found}"
-            )
+        _check_special_tokens(content, path)
+        tokenizer_class, read_model = _CLASSES[kind]
+        tokenizer = _matching_tokenizer(content, path)
+        tokenizer.model = read_model(model, path)
+        if content["added_tokens"]:
+            tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
         return tokenizer_class(tokenizer)
 
     def save(self, path):
@@ -196,7 +204,7 @@ class WordTokenizer(Tokenizer):
             A `WordTokenizer`.
 
         Raises:
-            ValueError: if no word occurs `min_count` times.
+            ValueError: if no word occurs `min_count` times, or too many words do.
 
         Example:
             >>> tokenizer = kt.WordTokenizer.train(["good morning", "good night"])
@@ -204,7 +212,7 @@ class WordTokenizer(Tokenizer):
             ['▁good', '▁night']
         """
         sentences = list(sentences)
-        tokenizer = _make_tokenizer(models.WordLevel(unk_token=_UNKNOWN), sentences)
+        tokenizer = _make_tokenizer(models.WordLevel(unk_token=_UNKNOWN), *_spelling(sentences))
         words = [word for word, count in _count_words(tokenizer, sentences) if count >= min_count]
         if not words:
             raise ValueError(
@@ -212,6 +220,11 @@ class WordTokenizer(Tokenizer):
                 f"Received: {len(sentences)} sentences"
             )
         vocabulary = {word: i for i, word in enumerate([*SPECIAL_TOKENS, *words])}
+        if len(vocabulary) > MAX_TOKENS:  # `load` would refuse them
+            raise ValueError(
+                f"The vocabulary can have {MAX_TOKENS:,} tokens: give a larger `min_count`. "
+                f"Received: {len(vocabulary):,} tokens"
+            )
         tokenizer.model = models.WordLevel(vocabulary, unk_token=_UNKNOWN)
         return cls(tokenizer)
 
@@ -251,7 +264,7 @@ class SubwordTokenizer(Tokenizer):
         Raises:
             ValueError: if there are no characters, or more than the vocabulary can contain.
         """
-        tokenizer = _make_tokenizer(models.BPE(unk_token=_UNKNOWN), sentences)
+        tokenizer = _make_tokenizer(models.BPE(unk_token=_UNKNOWN), *_spelling(sentences))
         special = list(SPECIAL_TOKENS)
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size, special_tokens=special, show_progress=False
@@ -296,28 +309,61 @@ class SubwordTokenizer(Tokenizer):
         return type(self)(tokenizer)
 
 
-_CLASSES = {models.WordLevel: WordTokenizer, models.BPE: SubwordTokenizer}
+def _read_words(model, path):
+    return models.WordLevel(model["vocab"], unk_token=_UNKNOWN)
 
 
-def read_tokenizer_file(path):
-    """Reads a JSON file of Hugging Face `tokenizers`.
+def _read_subwords(model, path):
+    check_merges(model["merges"], model["vocab"], path)
+    dropout = model["dropout"]
+    if dropout is not None:
+        check_rate(dropout=dropout)
+    merges = [tuple(merge) for merge in model["merges"]]
+    return models.BPE(model["vocab"], merges, dropout=dropout, unk_token=_UNKNOWN)
 
-    Args:
-        path: path of the file.
 
-    Returns:
-        A `tokenizers.Tokenizer` with any model.
+# Types of models in a file -> the class, and the function that reads the model.
+_CLASSES = {
+    "WordLevel": (WordTokenizer, _read_words),
+    "BPE": (SubwordTokenizer, _read_subwords),
+}
+_DATA = ("vocab", "merges", "dropout")  # what differs between models of one type
 
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if the file is not a tokenizer file.
+
+def _check_special_tokens(content, path):
+    vocabulary = content["model"]["vocab"]
+    found = tuple(sorted(vocabulary, key=vocabulary.get)[: len(SPECIAL_TOKENS)])
+    if found != SPECIAL_TOKENS:
+        raise ValueError(
+            f"The vocabulary of {path} must begin with {SPECIAL_TOKENS}. Received: {excerpt(found)}"
+        )
+    if content["added_tokens"] not in ([], added_tokens(SPECIAL_TOKENS)):
+        raise ValueError(
+            f"{path} must declare no added tokens, or exactly {SPECIAL_TOKENS}. "
+            f"Received: {excerpt(content['added_tokens'])}"
+        )
+
+
+def _matching_tokenizer(content, path):
+    """Returns the tokenizer without vocabulary that is written like the content of a file.
+
+    The library obeys rules in a file that this package never writes, some of which exhaust the
+    memory or abort the process. So it gets no rule from a file.
     """
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no tokenizer file; check the path. Received: {path}")
-    try:
-        return tokenizers.Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises bare Exceptions
-        raise ValueError(f"{path} is not a tokenizer file: {error}. Received: {path}") from None
+    model_class, differences = getattr(models, content["model"]["type"]), []
+    for spelling in itertools.product((False, True), repeat=4):
+        tokenizer = _make_tokenizer(model_class(unk_token=_UNKNOWN), *spelling)
+        expected = json.loads(tokenizer.to_str())
+        data = {name: x for name, x in expected["model"].items() if name in _DATA}
+        model = {name: data.get(name, x) for name, x in content["model"].items()}
+        found = {**content, "added_tokens": [], "model": model}
+        differences.append([name for name in expected if found[name] != expected[name]])
+        if not differences[-1]:
+            return tokenizer
+    raise ValueError(
+        f"{path} must have the rules that `save` writes: train the tokenizer with this package. "
+        f"Received: other rules in {', '.join(min(differences, key=len))}"
+    )
 
 
 def encode_source(tokenizer, sentence):
@@ -333,29 +379,46 @@ def encode_target(tokenizer, sentence):
     return [START_ID, *tokenizer.encode(sentence), END_ID]
 
 
-def _make_tokenizer(model, sentences):
+def _make_tokenizer(model, *spelling):
     tokenizer = tokenizers.Tokenizer(model)
-    tokenizer.normalizer = _normalizer(sentences)
+    tokenizer.normalizer = _normalizer(*spelling)
     tokenizer.pre_tokenizer = _PRE_TOKENIZER
     tokenizer.decoder = decoders.Metaspace(_SPACE)
     return tokenizer
 
 
-def _normalizer(sentences):
-    """Returns a normalizer to the spelling of the sentences: case, accents, punctuation."""
+def _spelling(sentences):
+    """Returns the arguments of `_normalizer` for the spelling of the sentences."""
+    return (
+        any("’" in x for x in sentences),
+        all(x == x.lower() for x in sentences),
+        all(x.isascii() for x in sentences),
+        all(all(c.isalnum() or c.isspace() for c in x) for x in sentences),
+    )
+
+
+def _normalizer(typographic, lowercase, ascii_only, words_only):
+    """Returns a normalizer of case, accents and punctuation.
+
+    Args:
+        typographic: whether to keep typographic apostrophes.
+        lowercase: whether to lowercase.
+        ascii_only: whether to remove accents and other non-ASCII characters.
+        words_only: whether to remove punctuation.
+    """
     steps = [
         normalizers.NFC(),
         normalizers.Replace(_SPACE, "_"),
         # First, because some spaces are not ASCII and would be removed below.
         normalizers.Replace(Regex(r"\s+"), " "),
     ]
-    if not any("’" in x for x in sentences):  # phones insert typographic apostrophes
+    if not typographic:  # phones insert typographic apostrophes
         steps.append(normalizers.Replace("’", "'"))
-    if all(x == x.lower() for x in sentences):
+    if lowercase:
         steps.append(normalizers.Lowercase())
-    if all(x.isascii() for x in sentences):
+    if ascii_only:
         steps += [normalizers.NFD(), normalizers.Replace(Regex(r"[^\x00-\x7F]"), "")]
-    if all(all(c.isalnum() or c.isspace() for c in x) for x in sentences):
+    if words_only:
         steps.append(normalizers.Replace(Regex(r"[^\w\s]|_"), ""))
     # Again, because a removed character may have been between two spaces.
     steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]

@@ -10,7 +10,8 @@ from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.data.batches import pad_ids
-from keras_transformer.data.tokenizers import read_tokenizer_file
+from keras_transformer.data.tokenizer_files import check_vocabulary
+from keras_transformer.data.wordpiece_files import read_wordpiece
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _PREFIX = "##"  # of sub-words that continue a word
@@ -103,6 +104,17 @@ class WordPieceTokenizer:
     def load(cls, path):
         """Loads a tokenizer from a file written by `save`, or from a published `tokenizer.json`.
 
+        The file may come from an untrusted source. These components are supported:
+
+        - model: `WordPiece` with the unknown token "[UNK]", the prefix "##" and words of at most
+          1,000 characters
+        - normalizer: `BertNormalizer`
+        - pre-tokenizer: `BertPreTokenizer`
+        - decoder: `WordPiece` with the prefix "##"
+        - post-processor: `BertProcessing`, `TemplateProcessing` or none. Like padding and
+          truncation, it is ignored: `add_special_tokens` and `encode_batch` replace them.
+        - added tokens: at most 1,000
+
         Args:
             path: path of the JSON file.
 
@@ -111,13 +123,11 @@ class WordPieceTokenizer:
 
         Raises:
             FileNotFoundError: if the file does not exist.
-            ValueError: if the file is not a WordPiece tokenizer.
+            ValueError: if the file is not a WordPiece tokenizer, has another component, or its
+                vocabulary is damaged: a special token is missing, or the ids are not 0, 1, 2 and so
+                on.
         """
-        tokenizer = read_tokenizer_file(path)
-        if not isinstance(tokenizer.model, models.WordPiece):
-            model = type(tokenizer.model).__name__
-            raise ValueError(f"{path} must have a WordPiece vocabulary. Received: {model}")
-        return cls(tokenizer)
+        return cls(read_wordpiece(path))
 
     @classmethod
     def from_vocabulary(cls, tokens, lowercase=True):
@@ -131,9 +141,11 @@ class WordPieceTokenizer:
             A `WordPieceTokenizer`.
 
         Raises:
-            ValueError: if a special token is missing, or the id of [PAD] is not 0.
+            ValueError: if a special token is missing, the id of [PAD] is not 0, or a token occurs
+                twice.
         """
         vocabulary = {token: i for i, token in enumerate(tokens)}
+        check_vocabulary(vocabulary, "The vocabulary")
         found = [vocabulary.get(token) for token in SPECIAL_TOKENS]
         _check_special_ids(found)
         return cls(_make_tokenizer(lowercase, vocabulary))

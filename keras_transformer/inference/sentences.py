@@ -6,17 +6,18 @@ from keras_transformer._utils.special_tokens import END_ID
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
 
-def check_texts(texts, what, number=None):
+def check_texts(texts, what, number=None, first=1):
     """Checks that an argument is a list or tuple of strings.
 
     Args:
         texts: the argument.
         what: its description for messages, such as "a list of sentences".
         number: the number of sentences if each needs an entry; None for any length.
+        first: the number of the first text in messages.
 
     Raises:
         TypeError: if `texts` is not a list or tuple of strings.
-        ValueError: if its length is not `number`.
+        ValueError: if its length is not `number`, or a text has an unpaired surrogate.
     """
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         received = f"{type(texts).__name__}: {texts!r}"[:150]
@@ -26,6 +27,24 @@ def check_texts(texts, what, number=None):
             f'Give {what} with an entry for each of the {number} sentences, "" for none. '
             f"Received: {len(texts)}"
         )
+    for i, text in enumerate(texts, start=first):
+        check_unicode(text, f"text {i} of {what}")
+
+
+def check_unicode(text, name):
+    """Raises a ValueError if a string has an unpaired surrogate, half of a character.
+
+    Args:
+        text: a string.
+        name: its description for messages, such as "the question".
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            "Texts must be valid Unicode: decode the bytes of the text as UTF-8, or remove the "
+            f"unpaired surrogates. Received: {text[error.start]!r} in {name}"
+        ) from None
 
 
 def check_token_count(number, tokens):

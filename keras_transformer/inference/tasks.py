@@ -4,19 +4,22 @@ import json
 import re
 from pathlib import Path
 
-import keras
 import numpy as np
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.files import atomic_replace
+from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.questions import question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
+from keras_transformer.inference.sentences import check_unicode
 from keras_transformer.models.bert import Bert, ids_and_segments
 from keras_transformer.models.classifier import masked_mean
+from keras_transformer.pretrained.keras_file import load_keras_file
 
 _BATCH_SIZE = 32
+_MAX_SETTINGS = 1 << 20  # bytes
 # The end of a sentence: a mark, perhaps quotes or brackets, then space and the start of the next.
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-Þ])|\n\s*\n")
 _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Jr|Sr|vs|No|e\.g|i\.e)\.\s*$")
@@ -24,6 +27,9 @@ _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Jr|Sr|vs|No|e\.g|i\.e
 
 def read_bert(folder):
     """Loads a BERT and its tokenizer.
+
+    The folder may come from an untrusted source: its files are checked, and loading them runs no
+    code of theirs.
 
     Args:
         folder: path of a folder written by `scripts/train_bert.py` or `train_classifier.py`, or of
@@ -43,9 +49,10 @@ def read_bert(folder):
     folder = Path(folder)
     tokenizer = read_wordpiece_tokenizer(folder)
     if (folder / "bert.keras").exists():
-        return keras.models.load_model(folder / "bert.keras"), tokenizer
+        return load_keras_file(folder / "bert.keras", "Bert"), tokenizer
     if (folder / "classifier.keras").exists():
-        return keras.models.load_model(folder / "classifier.keras").body, tokenizer
+        classifier = load_keras_file(folder / "classifier.keras", "EncoderClassifier")
+        return classifier.body, tokenizer
     return Bert.from_pretrained(folder), tokenizer
 
 
@@ -67,10 +74,15 @@ def read_wordpiece_tokenizer(folder):
     if (folder / "tokenizer.json").exists() or not (folder / "vocab.txt").exists():
         return WordPieceTokenizer.load(folder / "tokenizer.json")
     config = folder / "tokenizer_config.json"
-    settings = json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
+    settings = read_json(config, max_bytes=_MAX_SETTINGS) if config.exists() else {}
+    lowercase = settings.get("do_lower_case", True)
+    if not isinstance(lowercase, bool):
+        raise ValueError(
+            f"`do_lower_case` in {config} must be true or false. Received: {excerpt(lowercase)}"
+        )
     # `splitlines` would also split at tokens that are Unicode line separators.
-    tokens = (folder / "vocab.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
-    return WordPieceTokenizer.from_vocabulary(tokens, settings.get("do_lower_case", True))
+    tokens = read_text(folder / "vocab.txt").rstrip("\n").split("\n")
+    return WordPieceTokenizer.from_vocabulary(tokens, lowercase)
 
 
 class Summarize:
@@ -107,12 +119,16 @@ class Summarize:
             than `num_sentences` sentences is returned whole.
 
         Raises:
-            ValueError: if `num_sentences` is not a positive integer or the text is empty.
+            ValueError: if `num_sentences` is not a positive integer, or the text is empty or has an
+                unpaired surrogate.
         """
         check_sizes(num_sentences=num_sentences)
+        check_unicode(text, "the text")
         sentences = split_sentences(text)
         if not sentences:
-            raise ValueError(f"There is nothing to summarize: give a text. Received: {text!r}")
+            raise ValueError(
+                f"There is nothing to summarize: give a text. Received: {excerpt(text)}"
+            )
         if len(sentences) > num_sentences:
             vectors = self.vectors(sentences)
             centers = k_means(vectors, num_sentences)
@@ -166,10 +182,12 @@ class FindAnswer:
             their window.
 
         Raises:
-            ValueError: if the question or the context has no words, or `max_tokens` is not a
-                positive integer.
+            ValueError: if the question or the context has no words or an unpaired surrogate, or
+                `max_tokens` is not a positive integer.
         """
         check_sizes(max_tokens=max_tokens)
+        check_unicode(question, "the question")
+        check_unicode(context, "the context")
         body = self.model.body
         windows = question_windows(self.tokenizer, question, context, body.seq_length)
         rows, logits = [(window.ids, window.segments) for window in windows], []
@@ -202,7 +220,8 @@ class Classify:
     def __init__(self, model, tokenizer, labels):
         if len(labels) != model.num_labels:
             raise ValueError(
-                f"Give a name for each of the model's {model.num_labels} labels. Received: {labels}"
+                f"Give a name for each of the model's {model.num_labels} labels. "
+                f"Received: {excerpt(labels)}"
             )
         self.model = model
         self.tokenizer = tokenizer
@@ -212,6 +231,8 @@ class Classify:
     def from_run(cls, folder):
         """Loads a classifier saved by `save` or by `scripts/train_classifier.py`.
 
+        The model is not compiled. The folder may come from an untrusted source, see `read_bert`.
+
         Args:
             folder: path of the folder.
 
@@ -220,7 +241,7 @@ class Classify:
 
         Raises:
             FileNotFoundError: if a file is missing.
-            ValueError: if a file is damaged.
+            ValueError: if a file is damaged or belongs to another model.
         """
         folder = Path(folder)
         labels, path = folder / "labels.json", folder / "classifier.keras"
@@ -229,8 +250,11 @@ class Classify:
                 "The folder holds no text classifier: train one with scripts/train_classifier.py. "
                 f"Received: {folder}"
             )
-        names = json.loads(labels.read_text(encoding="utf-8"))
-        return cls(keras.models.load_model(path), read_wordpiece_tokenizer(folder), names)
+        names = read_json(labels, list, _MAX_SETTINGS)
+        if not all(isinstance(name, (str, int)) for name in names):
+            raise ValueError(f"{labels} must contain only names. Received: {excerpt(names)}")
+        model = load_keras_file(path, "EncoderClassifier")
+        return cls(model, read_wordpiece_tokenizer(folder), names)
 
     def save(self, folder):
         """Saves the classifier for `from_run`.
@@ -255,9 +279,14 @@ class Classify:
         Returns:
             A dictionary per text, or a single one for a string: "label", and "score", its
             probability.
+
+        Raises:
+            ValueError: if a text has an unpaired surrogate.
         """
         if isinstance(texts, str):
             return self([texts])[0]
+        for i, text in enumerate(texts, start=1):
+            check_unicode(text, f"text {i}")
         body, results = self.model.body, []
         encoded = [self.tokenizer.encode(text).ids for text in texts]
         rows = [self.tokenizer.add_special_tokens(ids, length=body.seq_length) for ids in encoded]

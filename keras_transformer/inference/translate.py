@@ -70,6 +70,7 @@ class Translate:
             other backends.
 
     Raises:
+        TypeError: if a tokenizer is missing.
         ValueError: if the vocabulary size of a tokenizer is not the model's, `batch_tokens` is not
             positive, or `jit_compile` is False on JAX.
 
@@ -81,8 +82,21 @@ class Translate:
     """
 
     def __init__(
-        self, model, source_tokenizer, target_tokenizer, batch_tokens=1024, jit_compile=None
+        self,
+        model,
+        source_tokenizer=None,
+        target_tokenizer=None,
+        batch_tokens=1024,
+        jit_compile=None,
     ):
+        for tokenizer in (source_tokenizer, target_tokenizer):
+            if not hasattr(tokenizer, "vocab_size"):
+                raise TypeError(
+                    "Translate needs the tokenizers that the model was trained with: write "
+                    "Translate(model, source_tokenizer, target_tokenizer), or load a training run "
+                    f"with Translate.from_run(folder). Received: {type(tokenizer).__name__} "
+                    "instead of a tokenizer"
+                )
         vocabularies = (source_tokenizer.vocab_size, target_tokenizer.vocab_size)
         if vocabularies != (model.enc_vocab_size, model.dec_vocab_size):
             raise ValueError(
@@ -159,8 +173,8 @@ class Translate:
 
         Raises:
             TypeError: if an argument has another type, or an option does not exist.
-            ValueError: if a sentence has more than 1,024 tokens, a prefix is longer than the
-                translation may be, or an option is out of range.
+            ValueError: if a sentence has more than 1,024 tokens or an unpaired surrogate, a prefix
+                is longer than the translation may be, or an option is out of range.
         """
         if isinstance(sentences, str):
             prefixes = None if prefixes is None else [prefixes]
@@ -218,9 +232,9 @@ class Translate:
         **options,
     ):
         """Implements `hypotheses`; `first` is the number of the first sentence in messages."""
-        check_texts(sentences, "a list of sentences")
+        check_texts(sentences, "a list of sentences", first=first)
         prefixes = [""] * len(sentences) if prefixes is None else prefixes
-        check_texts(prefixes, "a list of prefixes", len(sentences))
+        check_texts(prefixes, "a list of prefixes", len(sentences), first)
         options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
         requests = self._make_requests(first, sentences, prefixes, options)
         results = [[self._empty_hypothesis()] for _ in sentences]

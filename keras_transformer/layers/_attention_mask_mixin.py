@@ -1,11 +1,13 @@
-"""Error messages for masks under other names than ours."""
+"""Error messages for arguments under other names than ours."""
 
 import inspect
+
+from keras_transformer._utils.arguments import ArgumentNamesMixin
 
 _OTHER_NAMES = ("mask", "padding_mask", "lookahead_mask", "look_ahead_mask", "key_padding_mask")
 
 
-class AttentionMaskMixin:
+class AttentionMaskMixin(ArgumentNamesMixin):
     """Rejects masks that are passed under the names of other libraries, and says what to pass."""
 
     def __call__(self, *args, **kwargs):

@@ -1,14 +1,54 @@
 """Base classes of the encoder and decoder layers and of their stacks."""
 
+import inspect
+
 import keras
 
+from keras_transformer._utils.arguments import training_by_name
+from keras_transformer._utils.reading import excerpt
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 
+# Arguments of implementations whose encoder and decoder embed the tokens themselves.
+_EMBEDDING_ARGUMENTS = {"vocab_size", "sequence_length", "seq_length"}
 
-class TransformerBlock(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
+
+class _SizedLayer(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
+    """Base class of `TransformerBlock` and `TransformerStack`, which explains wrong calls."""
+
+    def __new__(cls, *args, **kwargs):
+        # A subclass with a constructor of its own may have any arguments.
+        if cls.__init__ in (TransformerBlock.__init__, TransformerStack.__init__):
+            _check_sizes_only(cls, args, kwargs)
+        return super().__new__(cls, *args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        args, kwargs = training_by_name(args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+def _check_sizes_only(layer_class, args, kwargs):
+    """Raises a TypeError if a vocabulary size or a sequence length is passed to a constructor."""
+    names = list(inspect.signature(layer_class.__init__).parameters)
+    sizes = names[1 : names.index("settings")]
+    # One argument too many at the front: a size takes the place of the rate, or the last of the
+    # positional arguments is also given by name.
+    shifted = any(isinstance(x, int) and x >= 1 for x in args[len(sizes) - 1 : len(sizes)])
+    given_twice = kwargs.keys() & set(sizes[: len(args)][-1:])
+    if shifted or given_twice or _EMBEDDING_ARGUMENTS & kwargs.keys():
+        name = layer_class.__name__
+        received = [*map(excerpt, args), *(f"{key}={excerpt(x)}" for key, x in kwargs.items())]
+        raise TypeError(
+            f"{name} takes neither a vocabulary size nor a sequence length, because it reads "
+            f"vectors of any length: write {name}({', '.join(sizes)}). Embed the tokens with "
+            "PositionEmbeddingFixedWeights, or use TransformerModel. "
+            f"Received: {', '.join(received)}"
+        )
+
+
+class TransformerBlock(_SizedLayer):
     """Base class of an encoder or decoder layer, which it configures by its settings.
 
     The subclass creates its sub-layers in `_create_sublayers`.
@@ -38,7 +78,7 @@ class TransformerBlock(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
         return sublayer_class.from_settings(self.settings, dtype=self.dtype_policy, name=name)
 
 
-class TransformerStack(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
+class TransformerStack(_SizedLayer):
     """Base class of a stack: dropout, n layers, and a final norm if the layers are pre-norm.
 
     Attributes:

@@ -3,11 +3,12 @@
 import dataclasses
 from types import MappingProxyType
 
+from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.deprecation import warn_deprecated
 from keras_transformer.settings import EPSILON, SETTING_NAMES, BlockSettings, upgrade_config
 
 
-class SettingsMixin:
+class SettingsMixin(ArgumentNamesMixin):
     """Stores `BlockSettings` as `settings` and saves them field by field in the configuration.
 
     Attributes:

@@ -2,6 +2,7 @@
 
 import keras
 
+from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
@@ -9,7 +10,7 @@ from keras_transformer.settings import EPSILON
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class AddNormalization(keras.layers.Layer):
+class AddNormalization(ArgumentNamesMixin, keras.layers.Layer):
     """Dropout, residual connection and layer normalization around a sub-layer.
 
     Post-norm, as in the paper, computes norm(x + dropout(f(x))). Pre-norm, which trains more

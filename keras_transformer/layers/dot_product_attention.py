@@ -49,6 +49,15 @@ class DotProductAttention(AttentionMaskMixin, keras.layers.Layer):
     def build(self, queries_shape, keys_shape, values_shape):
         self.built = True
 
+    def __call__(self, *args, **kwargs):
+        d_k = kwargs.get("d_k", args[3] if len(args) > 3 else None)
+        if isinstance(d_k, int):
+            raise TypeError(
+                "The size of the keys is read from their last axis: omit it and call "
+                f"attention(queries, keys, values, attention_mask=mask). Received: d_k={d_k}"
+            )
+        return super().__call__(*args, **kwargs)
+
     def call(self, queries, keys, values, attention_mask=None):
         """Computes the attention.
 

@@ -3,13 +3,14 @@
 import keras
 from keras import ops
 
+from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_rate
 
 _LEVELS = 2**16
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Dropout(keras.layers.Dropout):
+class Dropout(ArgumentNamesMixin, keras.layers.Dropout):
     """Dropout that draws one 32-bit random integer for every four inputs.
 
     While training, it sets a fraction `rate` of the inputs to 0 and divides the others by

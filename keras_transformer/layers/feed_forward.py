@@ -2,12 +2,13 @@
 
 import keras
 
+from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer.layers.dropout import Dropout
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class FeedForward(keras.layers.Layer):
+class FeedForward(ArgumentNamesMixin, keras.layers.Layer):
     """The position-wise feed-forward network: two dense layers with an activation between them.
 
     Args:

@@ -2,16 +2,33 @@
 
 import keras
 
+from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
 from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer.layers.record_attention import record_attention
 
 
-class Translator(keras.Model):
+class Translator(ArgumentNamesMixin, keras.Model):
     """Base class of encoder-decoder models.
 
     A subclass implements `encode` and `decode`, `start` and `step` for decoding step by step, and
     `group_attention`.
     """
+
+    def __call__(self, *args, **kwargs):
+        """Applies the model to `(encoder_input, decoder_input)`; see `call`.
+
+        The two inputs may also be separate arguments: `model(encoder_input, decoder_input)`.
+        """
+        args, kwargs = training_by_name(args, kwargs)
+        if len(args) == 2 and args[1] is not None:
+            args = (args,)
+        if args and not (isinstance(args[0], (tuple, list)) and len(args[0]) == 2):
+            raise TypeError(
+                f"{type(self).__name__} must be called on two arrays of token ids: write "
+                "model((encoder_input, decoder_input), training=...). "
+                f"Received: {', '.join(type(x).__name__ for x in args)}"
+            )
+        return super().__call__(*args, **kwargs)
 
     def call(self, inputs, training=None):
         """Computes the logits of the next target token at every position.

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.checks import check_choice, check_integers, check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.models._head import ModelWithHead
@@ -63,8 +63,14 @@ class EncoderClassifier(ModelWithHead):
         See `Bert.from_pretrained`.
         """
         checkpoint = read_checkpoint(folder)
-        num_labels = checkpoint.shape("classifier.weight")[0]
         body = Bert.from_checkpoint(checkpoint, dtype)
+        num_labels, *size = checkpoint.shape("classifier.weight")
+        check_integers(1, 10**6, num_labels=num_labels)
+        if size != [body.settings.d_model]:
+            raise ValueError(
+                "classifier.weight must have a row of `d_model` numbers per label: download the "
+                f"model again. Received: the shape {(num_labels, *size)}"
+            )
         model = cls(body, num_labels, pooling="pooler", rate=body.settings.rate)
         model.build((None, None))
         checkpoint.load_layer(model.classifier, "classifier")

@@ -3,10 +3,12 @@
 import numpy as np
 from keras import ops
 
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.pretrained.checkpoint import Checkpoint
+from keras_transformer.pretrained.sizes import check_parameters, check_plausible
 from keras_transformer.settings import BlockSettings
 
 _ACTIVATIONS = ("gelu", "relu", "silu", "swish")  # published names that are also Keras's
@@ -48,6 +50,8 @@ def read_marian(folder, dtype="float32"):
     arguments = _model_arguments(checkpoint.config)
     source, target = MarianTokenizer.load(folder)
     _check_special_ids(checkpoint.config, source)
+    settings, rows = arguments["settings"], source.vocab_size
+    check_parameters(settings, 2, rows, checkpoint.num_parameters, checkpoint.path)
     model = TransformerModel(source.vocab_size, target.vocab_size, **arguments, dtype=dtype)
     model.build(((None, None), (None, None)))
     _load_weights(checkpoint, model, source.published_ids)
@@ -58,7 +62,8 @@ def read_marian(folder, dtype="float32"):
 def _model_arguments(config):
     missing = [field for field in _REQUIRED_FIELDS if field not in config]
     if missing:
-        raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {config}")
+        raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {excerpt(config)}")
+    check_plausible(config, _SETTINGS_FIELDS)
     _check_supported(config)
     settings = BlockSettings(**{name: config[field] for name, field in _SETTINGS_FIELDS.items()})
     options = {"tie_output": True, "share_embeddings": True, "output_bias": True}
@@ -83,11 +88,13 @@ def _check_supported(config):
     if unsupported:
         raise ValueError(
             "Only models with an encoder and a decoder of the same size, one vocabulary and scaled "
-            f"embeddings tied to the output are supported. Received: {unsupported}"
+            f"embeddings tied to the output are supported. Received: {excerpt(unsupported)}"
         )
     activation = config["activation_function"]
     if activation not in _ACTIVATIONS:
-        raise ValueError(f"The activation must be one of {_ACTIVATIONS}. Received: {activation!r}")
+        raise ValueError(
+            f"The activation must be one of {_ACTIVATIONS}. Received: {excerpt(activation)}"
+        )
 
 
 def _check_special_ids(config, tokenizer):
@@ -102,7 +109,7 @@ def _check_special_ids(config, tokenizer):
     if different:
         raise ValueError(
             f"config.json and vocab.json belong to different models: expected {expected}. "
-            f"Received: {different}"
+            f"Received: {excerpt(different)}"
         )
 
 

@@ -1,6 +1,8 @@
 """Maps published BERT and DistilBERT weights to the layers of `Bert`."""
 
+from keras_transformer._utils.reading import excerpt
 from keras_transformer.pretrained.checkpoint import Checkpoint
+from keras_transformer.pretrained.sizes import check_parameters, check_plausible
 from keras_transformer.settings import SETTING_NAMES, BlockSettings
 
 # Prefixes of the weights of task heads, which a `Bert` does not have.
@@ -17,13 +19,15 @@ def bert_arguments(checkpoint):
     """Returns the constructor arguments of the `Bert` in a checkpoint.
 
     Raises:
-        ValueError: if config.json lacks a field or `Bert` does not support the architecture.
+        ValueError: if config.json lacks a field, `Bert` does not support the architecture, or the
+            model is far larger than the file of the weights.
     """
     config, distilled = checkpoint.config, checkpoint.model_type == "distilbert"
     fields = _DISTILBERT_FIELDS if distilled else _BERT_FIELDS
     missing = [field for field in fields.values() if field not in config]
     if missing:
-        raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {config}")
+        raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {excerpt(config)}")
+    check_plausible(config, fields)
     arguments = {name: config[field] for name, field in fields.items()}
     _check_supported(config, arguments)
     prefix = _body_prefix(checkpoint)
@@ -32,7 +36,10 @@ def bert_arguments(checkpoint):
     settings = BlockSettings(
         **{name: arguments.pop(name) for name in SETTING_NAMES if name in arguments}
     )
-    return {"num_segments": None, **arguments, "settings": settings, "pooler": pooler}
+    arguments = {"num_segments": None, **arguments}
+    rows = sum(arguments[name] or 0 for name in ("vocab_size", "seq_length", "num_segments"))
+    check_parameters(settings, 1, rows, checkpoint.num_parameters, checkpoint.path)
+    return {**arguments, "settings": settings, "pooler": pooler}
 
 
 def load_bert(checkpoint, body):
@@ -63,17 +70,18 @@ def _body_prefix(checkpoint):
 def _check_supported(config, arguments):
     if arguments["activation"] not in _ACTIVATIONS:
         raise ValueError(
-            f"The activation must be one of {_ACTIVATIONS}. Received: {arguments['activation']!r}"
+            f"The activation must be one of {_ACTIVATIONS}. "
+            f"Received: {excerpt(arguments['activation'])}"
         )
     if config.get("pad_token_id", 0) != 0:
         raise ValueError(
-            f"The padding id must be 0. Received: pad_token_id={config['pad_token_id']}"
+            f"The padding id must be 0. Received: pad_token_id={excerpt(config['pad_token_id'])}"
         )
     if config.get("is_decoder") or config.get("position_embedding_type") not in (None, "absolute"):
         raise ValueError(
             "Only encoders with absolute positions are supported. Received: "
-            f"is_decoder={config.get('is_decoder')}, "
-            f"position_embedding_type={config.get('position_embedding_type')!r}"
+            f"is_decoder={excerpt(config.get('is_decoder'))}, "
+            f"position_embedding_type={excerpt(config.get('position_embedding_type'))}"
         )
 
 

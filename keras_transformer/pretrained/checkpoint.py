@@ -1,20 +1,25 @@
 """Reads published weights from a folder in the Hugging Face layout."""
 
-import json
+import math
 from pathlib import Path
 
 import keras
 
+from keras_transformer._utils.reading import check_regular, excerpt, read_json
+
 # A constant table, and a copy of the token embeddings.
 _ALWAYS_IGNORED = ("embeddings.position_ids", "cls.predictions.decoder.")
+_FLOATS = ("F64", "F32", "F16", "BF16")
+_MAX_CONFIG = 1 << 22  # bytes; the names of 20,000 labels have 1 MB
 _OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of LayerNorm in old checkpoints
 
 
 class Checkpoint:
     """The weights of a published model, each of which is loaded exactly once.
 
-    Loading removes a weight from the checkpoint. Weights that are missing or have the wrong shape
-    are collected; `check_complete` reports them together with the unexpected ones.
+    Loading reads a weight, after its shape was compared, and removes it from the checkpoint.
+    Weights that are missing or have the wrong shape are collected; `check_complete` reports them
+    together with the unexpected ones.
 
     Args:
         folder: path of a folder with `config.json` and `model.safetensors`.
@@ -36,51 +41,56 @@ class Checkpoint:
         if self.model_type not in model_types:
             raise ValueError(
                 f"{self.folder} holds a model of another architecture: expected "
-                f"{' or '.join(model_types)}. Received: {self.model_type!r}"
+                f"{' or '.join(model_types)}. Received: {excerpt(self.model_type)}"
             )
-        self._weights = self._read_weights()
+        self._file, self._weights = self._open_weights()
         self._problems = []
 
-    def _existing_file(self, name):
-        path = self.folder / name
+    @property
+    def path(self):
+        """Path of the file with the weights."""
+        return self.folder / "model.safetensors"
+
+    @property
+    def num_parameters(self):
+        """Number of parameters that are not yet loaded."""
+        return sum(math.prod(weight.get_shape()) for _, weight in self._weights.values())
+
+    def _existing_file(self, path):
         pickled = self.folder / "pytorch_model.bin"
-        if name == "model.safetensors" and not path.is_file() and pickled.is_file():
-            kind = (self.config.get("architectures") or ["AutoModel"])[0]
+        if path == self.path and not path.exists() and pickled.exists():
+            architectures = self.config.get("architectures")
+            kind = architectures[0] if architectures and type(architectures) is list else None
             raise FileNotFoundError(
                 f"The weights are only in {pickled.name}, and loading a pickle file can run any "
                 "code. Convert it with `transformers`: "
-                f"{kind}.from_pretrained(folder).save_pretrained(folder) writes {name}. "
-                f"Received: {self.folder}"
+                f"{kind if isinstance(kind, str) else 'AutoModel'}.from_pretrained(folder)."
+                f"save_pretrained(folder) writes {path.name}. Received: {self.folder}"
             )
-        if not path.is_file():
+        if not path.exists():
             raise FileNotFoundError(
                 f"A published model is a folder with config.json and model.safetensors. "
-                f"There is no {name}. Received: {self.folder}"
+                f"There is no {path.name}. Received: {self.folder}"
             )
         return path
 
     def _read_config(self):
-        path = self._existing_file("config.json")
-        try:
-            config = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged: {error}. Received: {path}") from None
-        if not isinstance(config, dict):
-            raise ValueError(f"{path} must hold a dictionary. Received: {path}")
-        return config
+        return read_json(self._existing_file(self.folder / "config.json"), max_bytes=_MAX_CONFIG)
 
-    def _read_weights(self):
+    def _open_weights(self):
+        """Returns the open file, and a dictionary from current names to slices of the weights."""
         from safetensors import SafetensorError, safe_open
 
-        path = self._existing_file("model.safetensors")
+        check_regular(self._existing_file(self.path))
         try:
-            with safe_open(path, framework="numpy") as file:
-                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, TypeError) as error:
+            file = safe_open(self.path, framework="numpy")
+            names = {_current_name(name): name for name in file.keys()}  # noqa: SIM118
+            return file, {current: (name, file.get_slice(name)) for current, name in names.items()}
+        except SafetensorError as error:
             raise ValueError(
-                f"{path} is damaged or truncated: download it again ({error}). Received: {path}"
+                f"{self.path} is damaged or truncated: download it again ({excerpt(str(error))}). "
+                f"Received: {self.path}"
             ) from None
-        return {_current_name(name): array for name, array in weights.items()}
 
     def has(self, name):
         """Whether there is a weight called `name`, or one whose name begins with `name.`."""
@@ -90,14 +100,21 @@ class Checkpoint:
         """Returns the shape of a weight.
 
         Raises:
-            ValueError: if there is no weight of this name.
+            ValueError: if there is no weight of this name, or it is a scalar or empty.
         """
         if name not in self._weights:
             raise ValueError(
                 f"{self.folder} lacks the weights for this task: {name} is missing. "
-                f"Received: architectures={self.config.get('architectures')}"
+                f"Received: architectures={excerpt(self.config.get('architectures'))}"
             )
-        return self._weights[name].shape
+        shape = self._stored_shape(name)
+        if not math.prod(shape) or not shape:
+            raise ValueError(f"{name} must be a non-empty array. Received: shape {shape}")
+        return shape
+
+    def _stored_shape(self, name):
+        _, weight = self._weights[name]
+        return tuple(weight.get_shape())
 
     def load_layer(self, layer, name):
         """Copies the weights of a layer.
@@ -122,16 +139,23 @@ class Checkpoint:
         """Removes a weight from the checkpoint and returns it.
 
         Returns:
-            A float32 NumPy array; None if the weight is missing or does not have this shape.
+            A float32 NumPy array; None if the weight is missing, does not have this shape, or is
+            not of floats.
         """
         if name not in self._weights:
             self._problems.append(f"{name} is missing")
             return None
-        array = self._weights.pop(name)
-        if array.shape != shape:
-            self._problems.append(f"{name} has the shape {array.shape} instead of {shape}")
+        found = self._stored_shape(name)
+        stored_name, weight = self._weights.pop(name)
+        if found != shape:
+            self._problems.append(f"{name} has the shape {excerpt(found)} instead of {shape}")
             return None
-        return array.astype("float32")
+        if weight.get_dtype() not in _FLOATS:
+            self._problems.append(
+                f"{name} has the dtype {weight.get_dtype()} instead of one of {_FLOATS}"
+            )
+            return None
+        return self._file.get_tensor(stored_name).astype("float32")
 
     def check_complete(self, ignored=()):
         """Checks that every weight was found with the right shape, and that none is unexpected.

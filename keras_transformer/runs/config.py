@@ -14,6 +14,7 @@ from keras_transformer._utils.checks import (
     given,
 )
 from keras_transformer._utils.reading import excerpt, parse_json
+from keras_transformer.data.limits import Limits
 from keras_transformer.settings import SETTING_NAMES, BlockSettings
 
 # Encoder attention takes memory quadratic in the length. Without a limit, a whole text passed as
@@ -80,6 +81,9 @@ class RunConfig:
     )
     max_length: int = _setting(
         128, "maximum number of tokens; longer pairs are dropped (128: longer pairs are rare)"
+    )
+    data_limits: float = _setting(
+        1.0, "factor on the limits of data files: 2 GiB, 10 million lines, 100,000 characters each"
     )
     seed: int = _setting(0, "random seed of the split, the weights, the batch order and dropout")
 
@@ -180,6 +184,7 @@ class RunConfig:
         return BlockSettings(**{name: values[name] for name in SETTING_NAMES if name in values})
 
     def _check_data(self):
+        Limits.scaled(self.data_limits)
         words = self.tokenizer == "words"
         if words and (self.share_vocabulary or self.bpe_dropout):
             raise ValueError(
@@ -227,7 +232,7 @@ class RunConfig:
         Raises:
             ValueError: if any other field would change.
         """
-        mutable = {"epochs", "patience", "data", "validation", "test"}
+        mutable = {"epochs", "patience", "data", "validation", "test", "data_limits"}
         refused = {
             name: value
             for name, value in changes.items()

@@ -102,11 +102,12 @@ def prepare_dataset(config, tokenizers=None):
         share_vocabulary=config.share_vocabulary,
     )
     path = Path(config.data or corpus_path())
-    held_out = [file and read_pairs(file) for file in (config.validation, config.test)]
+    limits = {"data_limits": config.data_limits}
+    held_out = [file and read_pairs(file, **limits) for file in (config.validation, config.test)]
     if config.stream:
-        dataset = prepare.stream(path, *held_out, tokenizers)
+        dataset = prepare.stream(path, *held_out, tokenizers, **limits)
     else:
-        dataset = prepare(read_pairs(path), *held_out)
+        dataset = prepare(read_pairs(path, **limits), *held_out)
     print(f"Corpus: {path.name}\n{dataset}")
     return dataset
 

@@ -1,4 +1,4 @@
-"""Reading of sentences, one per line, from files and terminals, and display of progress."""
+"""Reading of sentences from arguments, files and terminals, and display of progress."""
 
 import io
 import os
@@ -7,7 +7,7 @@ import sys
 import pytest
 from run_script import Terminal
 
-from keras_transformer.cli.lines import progress, read_lines
+from keras_transformer.cli.lines import decode_arguments, progress, read_lines
 
 FILES = {
     "lines": (b"one\ntwo\n", ["one", "two"]),
@@ -42,12 +42,39 @@ def test_a_file_is_read_line_by_line_and_closed(tmp_path):
     lines.close()
 
 
-@pytest.mark.parametrize("content", [b"one\n\xff\n", "für\n".encode("latin-1"), b"a\xc3"])
-def test_other_encodings_are_refused(tmp_path, content):
+REFUSED = {
+    "Latin-1": (b"one\nf\xfcr\n", "line 2 of {} is not UTF-8; save the file as UTF-8"),
+    "cut off": (b"a\xc3", "line 1 of {} is not UTF-8"),
+    "UTF-16": ("one\ntwo\n".encode("utf-16"), "{} looks like UTF-16; save the file as UTF-8"),
+    "UTF-16 without BOM": ("one\n".encode("utf-16-le"), "{} looks like UTF-16"),
+    "a long line": (b"one\n" + b"x" * 100_001, "line 2 of {} must have at most 100,000 char"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), REFUSED.values(), ids=REFUSED)
+def test_other_encodings_and_long_lines_are_refused(monkeypatch, tmp_path, content, message):
     path = tmp_path / "lines.txt"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"{path} must be in UTF-8: .* Received: {path}$"):
+    with pytest.raises(ValueError, match=message.format(path)):
         list(read_lines(path))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="latin-1"))
+    with pytest.raises(ValueError, match=message.format("standard input")):
+        list(read_lines())
+
+
+def test_an_endless_line_is_refused():
+    with pytest.raises(ValueError, match=r"line 1 of /dev/zero must .*; split the line\."):
+        list(read_lines("/dev/zero"))
+
+
+def test_a_line_of_a_pipe_is_read_before_the_next_is_written():
+    read_end, write_end = os.pipe()
+    lines = read_lines(f"/dev/fd/{read_end}")
+    for text in ("one", "two"):
+        os.write(write_end, f"{text}\n".encode())
+        assert next(lines) == text
+    os.close(write_end)
+    os.close(read_end)
 
 
 def test_missing_files_and_folders_are_errors(tmp_path):
@@ -71,13 +98,6 @@ def test_standard_input_is_read_like_a_file(monkeypatch, content, lines, encodin
     assert list(read_lines()) == [] and not stdin.closed
 
 
-def test_standard_input_in_another_encoding_is_refused(monkeypatch):
-    stdin = io.TextIOWrapper(io.BytesIO("für".encode("latin-1")), encoding="latin-1")
-    monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(ValueError, match=r"^standard input must be in UTF-8"):
-        list(read_lines())
-
-
 @pytest.mark.parametrize("screen", [Terminal, io.StringIO])
 def test_the_prompt_is_never_written_to_redirected_output(monkeypatch, screen):
     output, errors = screen(), Terminal()
@@ -91,6 +111,21 @@ def test_the_prompt_is_never_written_to_redirected_output(monkeypatch, screen):
     assert list(lines) == ["two"]
     both = (output.getvalue(), errors.getvalue())
     assert sorted(both) == ["", "Sentence: " * 3]
+
+
+# Arguments
+
+
+def test_arguments_are_decoded_as_utf8():
+    escaped = "für 😀".encode().decode("ascii", "surrogateescape")  # as in a locale without UTF-8
+    assert escaped != "für 😀"
+    assert decode_arguments([escaped, "grün", "go"]) == ["für 😀", "grün", "go"]
+
+
+@pytest.mark.parametrize("text", ["f\udcfcr", "\ud83d"])
+def test_arguments_in_another_encoding_are_refused(text):
+    with pytest.raises(ValueError, match=r"must be in UTF-8: set the terminal.*Received: '.*\\ud"):
+        decode_arguments(["go", text])
 
 
 # Progress
@@ -139,6 +174,16 @@ def test_no_progress_is_shown_without_a_file(screens):
     output, errors = screens(io.StringIO(), Terminal())
     assert list(progress(iter("abc"))) == ["a", "b", "c"]
     assert output.getvalue() == errors.getvalue() == ""
+
+
+@pytest.mark.parametrize("content", [b"one\ntwo", b"one\n\n", b"\n"])
+def test_progress_counts_the_lines_of_a_file(tmp_path, screens, content):
+    path = tmp_path / "lines.txt"
+    path.write_bytes(content)
+    _, errors = screens(io.StringIO(), Terminal())
+    lines = list(progress(read_lines(path), path))
+    assert lines == content.decode().removesuffix("\n").split("\n")
+    assert f"{len(lines)}/{len(lines)}" in errors.getvalue()
 
 
 def test_counting_lines_does_not_consume_a_pipe(screens):

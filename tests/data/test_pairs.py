@@ -4,6 +4,7 @@ import os
 import pickle
 import re
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from keras_transformer.data.pairs import read_pairs, write_pairs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = [("go on", "mach weiter"), ("a dove", "die schönste Taube"), ("😀", "ß")]
-PROTOCOLS = [2, 3, 4, 5]
+PROTOCOLS = [0, 1, 2, 3, 4, 5]
+# Of each file: 2,147,484 bytes, 10,000 lines and 100 characters of a line.
+SMALL_LIMITS = 0.001
 
 
 def shared(name):
@@ -24,10 +27,10 @@ def shared(name):
     return path
 
 
-def error_of(*paths, kind=ValueError):
+def error_of(*paths, kind=ValueError, **options):
     """Returns the message of the error that reading raises: one line with the received value."""
     with pytest.raises(kind) as caught:
-        read_pairs(*paths)
+        read_pairs(*paths, **options)
     message = str(caught.value)
     assert "Received: " in message and "\n" not in message
     assert all(str(path) in message for path in paths)
@@ -124,7 +127,7 @@ def hostile_calls(marker):
     }
 
 
-@pytest.mark.parametrize("protocol", [0, *PROTOCOLS])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("inside", [False, True], ids=["top-level", "nested"])
 @pytest.mark.parametrize("name", hostile_calls(""))
 def test_calls_in_a_pickle_are_not_executed(write, tmp_path, name, inside, protocol):
@@ -173,8 +176,8 @@ def test_claimed_sizes_allocate_no_memory(write):
     width = pickle.dumps(Calls(from_buffer, bytes(8), np.dtype("U99999999"), (9, 2), "C"))
     assert f"{2**40 * 8} bytes" in error_of(write("rows.pkl", rows))
     assert f"{9 * 8 * 99999999} bytes" in error_of(write("width.pkl", width))
-    memo = b"\x80\x02Nr\xff\xff\xff\x7f."
-    assert "memo index 2147483647" in error_of(write("memo.pkl", memo))
+    for memo in (b"\x80\x02Nr\xff\xff\xff\x7f.", b"Np2147483647\n."):
+        assert "memo index 2147483647" in error_of(write("memo.pkl", memo))
     error_of(write("bytes.pkl", b"\x80\x04\x8e" + struct.pack("<Q", 2**40) + b"a."))
 
 
@@ -326,6 +329,8 @@ def test_refuses_damaged_compression(write):
 def test_refuses_a_file_that_is_missing_or_empty(write, tmp_path, name):
     error_of(tmp_path / name, kind=FileNotFoundError)
     assert "the file is empty" in error_of(write(name, b""))
+    if name == "pairs.tsv":
+        assert "the file is empty" in error_of(write(name, "\ufeff"))
 
 
 def test_refuses_a_missing_parallel_file(write, tmp_path):
@@ -333,12 +338,29 @@ def test_refuses_a_missing_parallel_file(write, tmp_path):
         read_pairs(write("train.en", "a\n"), tmp_path / "train.de")
 
 
-def test_refuses_a_folder(tmp_path):
-    (tmp_path / "pairs.tsv").mkdir()
-    error_of(tmp_path / "pairs.tsv", kind=FileNotFoundError)
+@pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
+@pytest.mark.parametrize(
+    "make",
+    [Path.mkdir, lambda path: os.mkfifo(path), lambda path: path.symlink_to("/dev/zero")],
+    ids=["folder", "pipe", "device"],
+)
+def test_refuses_anything_but_a_regular_file(tmp_path, make):
+    path = tmp_path / "pairs.tsv"
+    make(path)
+    assert "must be a regular file" in error_of(path)
+    with pytest.raises(ValueError, match="must be a regular file"):
+        read_pairs(ROOT / "data" / "everyday.tsv", path)
 
 
-@pytest.mark.parametrize("text", ["\n", "\ufeff", "a\t\n", "source\ttarget\n"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_refuses_utf16(write, encoding):
+    data = "Hi.\tGrüß Gott!\nGo on.\tMach weiter.\n".encode(encoding)
+    path = write("pairs.txt", data)
+    assert "looks like UTF-16; save the file as UTF-8" in error_of(path)
+    assert "looks like UTF-16; save the file as UTF-8" in error_of(path, path)
+
+
+@pytest.mark.parametrize("text", ["\n", "a\t\n", "source\ttarget\n"])
 def test_refuses_a_file_without_pairs(write, text):
     assert error_of(write("pairs.tsv", text)).endswith("Received: none")
 
@@ -346,6 +368,48 @@ def test_refuses_a_file_without_pairs(write, text):
 @pytest.mark.parametrize("name", ["train.en", "pairs", "pairs.gz"])
 def test_refuses_a_name_without_a_known_suffix(write, name):
     assert error_of(write(name, "a\tb\n")).endswith(f"Received: {name}")
+
+
+# Limits
+
+
+def beyond_limits():
+    """Returns files beyond the small limits: name, content, and a part of the error."""
+    text, rows = "x" * 101, [("a", "b")] * 10_001
+    lines = b"".join(b"a\tb\n" for _ in rows)
+    return {
+        "long line": ("x.tsv", f"a\tb\na\t{text}\n".encode(), "line 2 of x.tsv"),
+        "many lines": ("x.tsv", lines, "at most 10,000 lines"),
+        "many blank lines": ("x.tsv", b"\n" * 10_001, "at most 10,000 lines"),
+        "many bytes": ("x.tsv", ("😀" * 60 + "\n").encode() * 9000, "at most 2,147,484 bytes"),
+        "zeros": ("x.tsv", bytes(1 << 26), "at most 2,147,484 bytes"),
+        "compressed zeros": ("x.tsv.gz", gzip.compress(bytes(1 << 26), 1), "line 1 of x.tsv.gz"),
+        "compressed pickle": ("x.pkl.gz", gzip.compress(bytes(1 << 26), 1), "2,147,484 bytes"),
+        "long text": ("x.pkl", pickle.dumps(np.array([["a", text]])), "100 characters"),
+        "long object": ("x.pkl", pickle.dumps(np.array([["a", text]], "O")), "100 characters"),
+        "many pairs": ("x.pkl", pickle.dumps(np.array(rows, "O")), "at most 10,000 lines"),
+        "opcodes": ("x.pkl", b"\x80\x04" + b"N" * 90_000 + b".", "more than 81,"),
+    }
+
+
+@pytest.mark.parametrize("case", beyond_limits())
+def test_refuses_files_beyond_the_limits(write, case):
+    name, content, message = beyond_limits()[case]
+    path = write(name, content)
+    tracemalloc.start()
+    found = error_of(path, data_limits=SMALL_LIMITS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert message in found and ("--data-limits" in found or "opcodes" in found)
+    assert peak < 1 << 24  # 16 MB: the 64 MB of zeros are not decompressed first
+
+
+def test_repeated_references_in_a_pickle_count_each_time(write):
+    data = pickle.dumps(np.array([["x" * 120] * 2] * 11_000, dtype=object))
+    path = write("pairs.pkl", data)
+    assert len(data) < 100_000 and len(read_pairs(path)) == 11_000
+    message = error_of(path, data_limits=0.0012)  # at most 120 characters and 12,000 pairs
+    assert message.endswith("Received: at least 2,640,000") and "2,576,980 bytes" in message
 
 
 # Writing

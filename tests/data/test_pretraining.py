@@ -1,3 +1,4 @@
+import gzip
 import math
 
 import numpy as np
@@ -186,6 +187,15 @@ class TestReadDocuments:
     def test_reads_the_source_sentences_of_a_pair_file(self, tmp_path):
         assert self.read(tmp_path, "One\tEins\nTwo\tZwei\n", "a.tsv") == ["One", "Two"]
 
+    def test_other_line_separators_separate_documents(self, tmp_path):
+        assert self.read(tmp_path, "One\x85two\u2028\nthree\rfour") == ["One two", "three four"]
+
+    @pytest.mark.parametrize("name", ["text.txt.gz", "a.tsv.gz"])
+    def test_reads_compressed_files(self, tmp_path, name):
+        (tmp_path / name).write_bytes(gzip.compress(b"One\tEins\n"))
+        expected = ["One"] if ".tsv" in name else ["One Eins"]
+        assert read_documents(tmp_path / name) == expected
+
     @pytest.mark.parametrize("text", ["", "\n \n\n"])
     def test_an_empty_file_is_refused(self, tmp_path, text):
         with pytest.raises(ValueError, match=r"contains no text\. Received: .*text\.txt$"):
@@ -195,7 +205,27 @@ class TestReadDocuments:
         with pytest.raises(FileNotFoundError, match="check the path"):
             read_documents(tmp_path / "text.txt")
 
-    def test_a_file_that_is_not_utf8_is_refused(self, tmp_path):
-        (tmp_path / "text.txt").write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(ValueError, match="is not UTF-8 text"):
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"a\n\xff", "line 2 of text.txt is not UTF-8"),
+            ("One.\n".encode("utf-16"), "looks like UTF-16"),
+            ("One.\n".encode("utf-16-be"), "looks like UTF-16"),
+            (b"x" * 100_001, "line 1 of text.txt must have at most 100,000 characters"),
+        ],
+    )
+    def test_other_files_are_refused(self, tmp_path, content, message):
+        (tmp_path / "text.txt").write_bytes(content)
+        with pytest.raises(ValueError, match=message):
             read_documents(tmp_path / "text.txt")
+
+    @pytest.mark.parametrize("name", ["text.txt", "text.tsv"])
+    def test_limits_can_be_raised(self, tmp_path, name):
+        text = "x" * 100_001
+        content = f"{text}\ty\n" if name == "text.tsv" else text
+        (tmp_path / name).write_text(content)
+        assert read_documents(tmp_path / name, data_limits=1.1) == [text]
+
+    def test_a_folder_is_refused(self, tmp_path):
+        with pytest.raises(ValueError, match="must be a regular file"):
+            read_documents(tmp_path)

@@ -25,6 +25,12 @@ class TestReadSeries:
             ("a,c\n1,2\n3,x\n", r"line 3: expected a finite number. Received: 'x'$"),
             ("a,c\n1,2\n3\n", r"line 3: expected a finite number. Received: None$"),
             ("a,c\n1,nan\n", r"line 2: expected a finite number. Received: 'nan'$"),
+            (f"a,c\n{'1' * 100_000},1\n", r"line 2 of series.csv must have at most 100,000 char"),
+            (
+                "a,c\n" + '"' + "1\n" * 70_000,
+                r"series.csv, line \d+ must be valid CSV: field larger",
+            ),
+            ("a,c\n\0,1\n", "looks like UTF-16"),
         ],
     )
     def test_invalid_files_are_refused(self, tmp_path, text, message):
@@ -32,6 +38,25 @@ class TestReadSeries:
             read_series(self.write(tmp_path, text), "c")
         with pytest.raises(FileNotFoundError):
             read_series(tmp_path / "missing.csv")
+
+    def test_limits_can_be_raised(self, tmp_path):
+        path = self.write(tmp_path, f"a,c\n{'1' * 100_000},3\n")
+        assert read_series(path, data_limits=2).tolist() == [3]
+
+    @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+    def test_quoted_fields_may_have_line_breaks(self, tmp_path, end):
+        path = tmp_path / "series.csv"
+        path.write_bytes(f'\ufeff"a","c"{end}"1{end}\u2028",2{end}3,4{end}'.encode())
+        assert read_series(path).tolist() == [2, 4]
+
+    def test_other_encodings_are_refused(self, tmp_path):
+        (tmp_path / "series.csv").write_bytes(b"a,c\n\xff,1\n")
+        with pytest.raises(ValueError, match=r"line 2 of series\.csv is not UTF-8; save"):
+            read_series(tmp_path / "series.csv")
+
+    def test_a_folder_is_refused(self, tmp_path):
+        with pytest.raises(ValueError, match="must be a regular file"):
+            read_series(tmp_path)
 
 
 class TestFibonacci:

@@ -75,20 +75,58 @@ def test_dropped_pairs_are_counted_and_empty_blocks_skipped(tmp_path):
         (b"a\tb\nno tab\n", "line 2.*one column.*'no tab'"),
         (b"a\tb\n\xff\t\xff\n", "line 2.*0xff"),
         (b"", "contains no pair"),
+        ("a\tb\n".encode("utf-16-le"), "looks like UTF-16"),
     ],
 )
 def test_refuses_invalid_files(tmp_path, text, received):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(text)
-    with pytest.raises(ValueError, match=received):
+    with pytest.raises(ValueError, match=received) as caught:
         PairFile(path)
+    assert str(caught.value).count("line 2") <= 1 and str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["none.tsv", "pairs.pkl"])
-def test_refuses_missing_files_and_pickles(tmp_path, name):
+@pytest.mark.parametrize("line", [b"x" * 101, b"x" * 10_000_000, b"x\t" + "\u00e4".encode() * 99])
+def test_refuses_long_lines(tmp_path, line):
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(b"a\tb\n" + line + b"\n")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"line 2.* at most 100 characters.*--data-limits"):
+        PairFile(path, data_limits=0.001)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000  # a line of 10 MB is not read to its end
+
+
+def test_the_number_of_lines_is_not_limited(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(b"a\tb\n" * 10_001)
+    assert len(PairFile(path, data_limits=0.001)) == 10_001
+
+
+def test_blocks_of_long_lines_end_early(tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_transformer.data.streaming.BLOCK_BYTES", 100)
+    file = PairFile(write(tmp_path))
+    sizes = [len(file.read_block(i)) for i in range(file.number_of_blocks)]
+    assert len(sizes) > 5 and max(sizes) < 50 and list(file) == PAIRS
+
+
+def test_refuses_missing_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"check the path.*none\.tsv$"):
+        PairFile(tmp_path / "none.tsv")
+
+
+@pytest.mark.parametrize("name", ["pairs.pkl", "none.pkl"])
+def test_refuses_other_formats(tmp_path, name):
     (tmp_path / "pairs.pkl").write_bytes(b"")
-    with pytest.raises(FileNotFoundError, match=rf"prepare_data.*{name}$"):
+    with pytest.raises(ValueError, match=rf"prepare_data.*{name}$"):
         PairFile(tmp_path / name)
+
+
+def test_refuses_a_folder(tmp_path):
+    (tmp_path / "pairs.tsv").mkdir()
+    with pytest.raises(ValueError, match="must be a regular file"):
+        PairFile(tmp_path / "pairs.tsv")
 
 
 # The batches

@@ -97,18 +97,68 @@ def test_load_detects_the_tokenizer_class(tokenizer, tmp_path):
     assert type(Tokenizer.load(tmp_path / "words.json")) is WordTokenizer
 
 
-def test_refuses_a_file_of_another_tokenizer_model(tokenizer, tmp_path):
+def write_with_model(tokenizer, folder, **changes):
+    """Writes a file whose model has other options."""
     values = json.loads(tokenizer.to_json())
-    values["model"] = {
-        "type": "WordPiece",
-        "vocab": {"[UNK]": 0},
-        "unk_token": "[UNK]",
-        "continuing_subword_prefix": "##",
-        "max_input_chars_per_word": 100,
-    }
+    values["model"] |= changes
+    (folder / "other.json").write_text(json.dumps(values), encoding="utf-8")
+    return folder / "other.json"
+
+
+@pytest.mark.parametrize("kind", ["WordPiece", "Unigram", "Regex"])
+def test_refuses_a_file_of_another_tokenizer_model(tokenizer, tmp_path, kind):
+    path = write_with_model(tokenizer, tmp_path, type=kind)
+    with pytest.raises(ValueError, match=f"words or BPE sub-words. Received: '{kind}'$"):
+        Tokenizer.load(path)
+
+
+def test_refuses_a_file_without_a_tokenizer_model(tokenizer, tmp_path):
+    with pytest.raises(ValueError, match=r"must have a type of model\. Received: \[\]$"):
+        Tokenizer.load(write_with_model(tokenizer, tmp_path, type=[]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"unk_token": None}, "other rules in model$"),
+        ({"unk_token": "low"}, "other rules in model$"),
+        ({"end_of_word_suffix": "</w>"}, "other rules in model$"),
+        ({"byte_fallback": True}, "other rules in model$"),
+        ({"more": 1}, "other rules in model$"),
+        ({"dropout": 2.0}, "`dropout` must be at least 0 and less than 1"),
+        ({"merges": None}, r"list of merges\. Received: None$"),
+        ({"merges": ["l o"]}, r"that together are a token\. Received: 'l o'$"),
+        ({"merges": [["l", "o", "w"]]}, "that together are a token"),
+        ({"merges": [["l", 1]]}, "that together are a token"),
+        ({"merges": [["l", "unknown"]]}, "that together are a token"),
+        ({"merges": [["w", "w"]]}, "that together are a token"),
+    ],
+    ids=str,
+)
+def test_a_model_that_save_never_writes_is_refused(tokenizer, tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        Tokenizer.load(write_with_model(tokenizer, tmp_path, **changes))
+
+
+def test_repeated_merges_are_refused(tokenizer, tmp_path):
+    merges = 2 * json.loads(tokenizer.to_json())["model"]["merges"][:1]
+    with pytest.raises(ValueError, match=r"different\. Received: 2 merges with repeats$"):
+        Tokenizer.load(write_with_model(tokenizer, tmp_path, merges=merges))
+
+
+@pytest.mark.parametrize("name", ("merges", "dropout", "fuse_unk"))
+def test_a_model_without_an_option_is_refused(tokenizer, tmp_path, name):
+    values = json.loads(tokenizer.to_json())
+    del values["model"][name]
     (tmp_path / "other.json").write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(ValueError, match="words or BPE sub-words"):
+    with pytest.raises(ValueError, match=r"other rules in model$"):
         Tokenizer.load(tmp_path / "other.json")
+
+
+def test_a_tokenizer_with_dropout_can_be_saved_and_loaded(tokenizer, tmp_path):
+    varied = tokenizer.with_dropout(0.5)
+    varied.save(tmp_path / "bpe.json")
+    assert Tokenizer.load(tmp_path / "bpe.json").to_json() == varied.to_json()
 
 
 @pytest.mark.parametrize(("sentences", "size"), [([], 100), (["abc"], 5), ([" "], 100)])

@@ -1,5 +1,6 @@
 """Word tokenization: decoding inverts encoding, up to normalization."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from keras_transformer._utils.special_tokens import (
     UNKNOWN_ID,
 )
 from keras_transformer.data.pairs import read_pairs
+from keras_transformer.data.tokenizer_files import added_tokens
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source, encode_target
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "english-german.tsv"
@@ -135,12 +137,7 @@ def test_special_tokens_in_a_text_are_ordinary_text(tokenizer, tmp_path, special
 
 
 def test_special_tokens_declared_in_the_file_are_ordinary_text_too(tokenizer, tmp_path):
-    values = json.loads(tokenizer.to_json())
-    rules = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
-    values["added_tokens"] = [
-        {"id": i, "content": token, "special": True, **rules}
-        for i, token in enumerate(SPECIAL_TOKENS)
-    ]
+    values = json.loads(tokenizer.to_json()) | {"added_tokens": added_tokens(SPECIAL_TOKENS)}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(values), encoding="utf-8")
     assert END_ID not in WordTokenizer.load(path).encode("[END]")
@@ -250,7 +247,8 @@ def test_refuses_a_missing_file(tmp_path):
 def test_refuses_a_file_that_is_not_a_tokenizer(tmp_path, content):
     path = tmp_path / "tokenizer.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"is not a tokenizer file.*Received: "):
+    message = r"(is not valid JSON|must contain a JSON object|is not a tokenizer file).*Received: "
+    with pytest.raises(ValueError, match=message):
         WordTokenizer.load(path)
 
 
@@ -261,12 +259,87 @@ def test_refuses_other_special_tokens(tokenizer, tmp_path):
         WordTokenizer.load(path)
 
 
-@pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer", "decoder"])
-def test_refuses_a_tokenizer_without_a_component(tokenizer, tmp_path, part):
+def strip(**options):
+    return {"type": "Sequence", "normalizers": [{"type": "Strip", **options}]}
+
+
+@pytest.mark.parametrize(
+    ("section", "value"),
+    [
+        ("version", "2.0"),
+        ("truncation", {"max_length": 1, "stride": 0, "strategy": "LongestFirst"}),
+        ("padding", {"strategy": {"Fixed": 10**9}, "direction": "Left", "pad_to_multiple_of": 1}),
+        ("post_processor", {"type": "ByteLevel", "add_prefix_space": True}),
+        ("normalizer", None),
+        ("normalizer", {"type": "NFC"}),
+        ("normalizer", strip(strip_left=True, strip_right=False)),
+        ("normalizer", {"type": "Replace", "pattern": {"String": ""}, "content": 9 * "a"}),
+        ("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+        ("pre_tokenizer", None),
+        ("pre_tokenizer", {"type": "Whitespace"}),
+        ("decoder", None),
+        ("decoder", {"type": "Replace", "pattern": {"Regex": "(a*)*b"}, "content": ""}),
+    ],
+    ids=str,
+)
+def test_rules_that_save_never_writes_are_refused(tokenizer, tmp_path, section, value):
     path = tmp_path / "tokenizer.json"
-    values = json.loads(tokenizer.to_json()) | {part: None}
+    values = json.loads(tokenizer.to_json()) | {section: value}
     path.write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(ValueError, match="Received: "):
+    message = f"not a tokenizer file|rules that `save` writes.*Received: other rules in {section}$"
+    with pytest.raises(ValueError, match=message):
+        WordTokenizer.load(path)
+
+
+@pytest.mark.parametrize("spelling", [*itertools.product(("é", "e"), ("A", "a"), ("!", " "))])
+def test_every_normalization_can_be_loaded(tmp_path, spelling):
+    for apostrophe in ("’", ""):
+        tokenizer = WordTokenizer.train([f"{''.join(spelling)}{apostrophe}"])
+        assert loaded(tokenizer, tmp_path).to_json() == tokenizer.to_json()
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [
+        (None, r"must be a dictionary of integers\. Received: None$"),
+        ({"a": "4"}, r"must be a dictionary of integers\."),
+        ({"a": True}, r"must be a dictionary of integers\."),
+        ({"a": 5}, r"gaps or duplicates\. Received: 5 tokens, 5 ids$"),
+        ({"a": 3}, r"gaps or duplicates\. Received: 5 tokens, 4 ids$"),
+        ({"a": 4, "\ud800": 5}, r"valid Unicode, no surrogates\. Received: "),
+    ],
+)
+def test_a_damaged_vocabulary_is_refused(tokenizer, tmp_path, vocabulary, message):
+    values = json.loads(tokenizer.to_json())
+    special = {token: i for i, token in enumerate(SPECIAL_TOKENS)}
+    values["model"]["vocab"] = vocabulary and {**special, **vocabulary}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        WordTokenizer.load(path)
+
+
+def test_a_vocabulary_beyond_the_limit_is_refused(tokenizer, tmp_path, monkeypatch):
+    tokenizer.save(tmp_path / "tokenizer.json")
+    monkeypatch.setattr("keras_transformer.data.tokenizer_files.MAX_TOKENS", 10)
+    with pytest.raises(ValueError, match=r"at most 10 tokens\. Received: \d+ tokens$"):
+        WordTokenizer.load(tmp_path / "tokenizer.json")
+
+
+def test_training_a_vocabulary_beyond_the_limit_is_refused(monkeypatch):
+    monkeypatch.setattr("keras_transformer.data.tokenizers.MAX_TOKENS", 5)
+    with pytest.raises(ValueError, match=r"larger `min_count`\. Received: 6 tokens$"):
+        WordTokenizer.train(["a b"])
+
+
+@pytest.mark.parametrize("change", [{"id": 1}, {"content": "the"}, {"normalized": True}])
+def test_other_added_tokens_are_refused(tokenizer, tmp_path, change):
+    values = json.loads(tokenizer.to_json())
+    values["added_tokens"] = added_tokens(SPECIAL_TOKENS)
+    values["added_tokens"][3] |= change
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"declare no added tokens, or exactly"):
         WordTokenizer.load(path)
 
 

@@ -131,12 +131,12 @@ class TestFiles:
     @pytest.mark.parametrize("text", ["", "{}", "[1, 2", '{"model": 1}'])
     def test_a_file_that_is_not_a_tokenizer_is_refused(self, tmp_path, text):
         (tmp_path / "a.json").write_text(text)
-        with pytest.raises(ValueError, match=r"is not a tokenizer file: .*Received: .*a\.json$"):
+        with pytest.raises(ValueError, match=r"is not (valid JSON|a tokenizer file): .*Received: "):
             WordPieceTokenizer.load(tmp_path / "a.json")
 
     def test_another_tokenizer_class_is_refused(self, tmp_path):
         WordTokenizer.train(TEXTS).save(tmp_path / "a.json")
-        with pytest.raises(ValueError, match=r"WordPiece vocabulary\. Received: WordLevel$"):
+        with pytest.raises(ValueError, match=r"WordPiece vocabulary\. Received: 'WordLevel'$"):
             WordPieceTokenizer.load(tmp_path / "a.json")
 
     def test_a_vocabulary_without_a_mask_token_is_refused(self, tmp_path):
@@ -155,6 +155,104 @@ class TestFiles:
         (tmp_path / "a.json").write_text(json.dumps(content))
         with pytest.raises(ValueError, match=r"with the id 0\. Received: the ids \[1, 0, 2"):
             WordPieceTokenizer.load(tmp_path / "a.json")
+
+
+class TestPublishedFiles:
+    def load(self, folder, change):
+        """Loads the file of a tokenizer after `change` has modified its content."""
+        make().save(folder / "a.json")
+        content = json.loads((folder / "a.json").read_text())
+        change(content)
+        (folder / "a.json").write_text(json.dumps(content))
+        return WordPieceTokenizer.load(folder / "a.json")
+
+    @pytest.mark.parametrize(
+        ("section", "value"),
+        [
+            ("padding", {"strategy": {"Fixed": 10**9}}),
+            ("truncation", {"max_length": 1}),
+            ("post_processor", {"type": "TemplateProcessing", "single": []}),
+            ("post_processor", {"type": "BertProcessing"}),
+        ],
+    )
+    def test_padding_truncation_and_post_processing_are_ignored(self, tmp_path, section, value):
+        tokenizer = self.load(tmp_path, lambda content: content.update({section: value}))
+        assert tokenizer.encode("the cat") == make().encode("the cat")
+
+    @pytest.mark.parametrize("lowercase", (True, False))
+    def test_loading_preserves_the_options(self, tmp_path, lowercase):
+        options = {"lowercase": lowercase, "strip_accents": not lowercase, "clean_text": False}
+        tokenizer = self.load(tmp_path, lambda content: content["normalizer"].update(options))
+        tokenizer.save(tmp_path / "b.json")
+        assert (tmp_path / "b.json").read_text() == json.dumps(
+            json.loads((tmp_path / "a.json").read_text()), indent=2, ensure_ascii=False
+        )
+
+    def test_added_tokens_follow_the_vocabulary(self, tmp_path):
+        size, rules = make().vocab_size, dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
+        rules |= {"normalized": True, "special": False}
+        tokens = [{"id": size + i, "content": text, **rules} for i, text in enumerate(("xyz", "q"))]
+        tokenizer = self.load(
+            tmp_path, lambda content: content["added_tokens"].extend(reversed(tokens))
+        )
+        assert tokenizer.vocab_size == size + 2
+        assert tokenizer.encode("xyz the q").ids == [size, *make().encode("the").ids, size + 1]
+
+    @pytest.mark.parametrize(
+        ("section", "changes", "message"),
+        [
+            ("normalizer", {"type": "NFC"}, r"must be a BertNormalizer; no other.*Received: "),
+            ("normalizer", {"lowercase": 1}, r"`lowercase` in .*Received: lowercase=1$"),
+            ("normalizer", {"more": 1}, r"must have the options \['clean_text'.*Received: "),
+            ("pre_tokenizer", {"type": "Whitespace"}, "must be a BertPreTokenizer"),
+            ("decoder", {"type": "Fuse"}, "must be a WordPiece"),
+            ("decoder", {"prefix": "@@"}, r"Received: prefix='@@'$"),
+            ("model", {"unk_token": "cat"}, r"Received: unk_token='cat'$"),
+            ("model", {"continuing_subword_prefix": 9 * "#"}, r"subword_prefix='#########'$"),
+            ("model", {"max_input_chars_per_word": 10**9}, r"per_word=1000000000$"),
+            ("model", {"max_input_chars_per_word": 0}, r"per_word=0$"),
+            ("model", {"max_input_chars_per_word": "1"}, r"per_word='1'$"),
+        ],
+        ids=str,
+    )
+    def test_unsupported_components_are_refused(self, tmp_path, section, changes, message):
+        with pytest.raises(ValueError, match=message):
+            self.load(tmp_path, lambda content: content[section].update(changes))
+
+    @pytest.mark.parametrize("section", ("normalizer", "pre_tokenizer", "decoder"))
+    def test_a_missing_component_is_refused(self, tmp_path, section):
+        with pytest.raises(ValueError, match=r"no other one is supported\. Received: None$"):
+            self.load(tmp_path, lambda content: content.update({section: None}))
+
+    def test_another_post_processor_is_refused(self, tmp_path):
+        processor = {"type": "RobertaProcessing"}
+        with pytest.raises(ValueError, match=r"post_processor of .*Received: .*'Roberta"):
+            self.load(tmp_path, lambda content: content.update(post_processor=processor))
+
+    @pytest.mark.parametrize("number", (-1, 10**6, 2**40))
+    def test_a_vocabulary_with_gaps_is_refused(self, tmp_path, number):
+        with pytest.raises(ValueError, match="gaps or duplicates"):
+            self.load(tmp_path, lambda content: content["model"]["vocab"].update(new=number))
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"id": 0}, {"id": 4.0}, {"content": ""}, {"content": 101 * "a"}, {"more": 1}],
+        ids=str,
+    )
+    def test_invalid_added_tokens_are_refused(self, tmp_path, changes):
+        with pytest.raises(ValueError, match=r"The added tokens of .*Received: "):
+            self.load(tmp_path, lambda content: content["added_tokens"][4].update(changes))
+
+    @pytest.mark.parametrize("added", (None, 1001 * [None]))
+    def test_a_wrong_list_of_added_tokens_is_refused(self, tmp_path, added):
+        with pytest.raises(ValueError, match=r"list of at most 1,000 added tokens\. Received: "):
+            self.load(tmp_path, lambda content: content.update(added_tokens=added))
+
+
+def test_a_vocabulary_with_repeated_tokens_is_refused():
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "a"]
+    with pytest.raises(ValueError, match=r"gaps or duplicates\. Received: 6 tokens, 6 ids$"):
+        WordPieceTokenizer.from_vocabulary(tokens)
 
 
 @pytest.mark.parametrize("texts", [[], [""], [" \n", ""]])

@@ -83,6 +83,33 @@ class TestClassify:
         with pytest.raises(ValueError, match=r"3 labels.*Received: \['a'\]"):
             Classify(classify.model, TOKENIZER, ["a"])
 
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("{}", r"must contain a JSON list\. Received: \{\}$"),
+            ('["a", ["b"]]', r"must contain only names\. Received: \['a', \['b'\]\]$"),
+            (f'["{2**20 * "a"}"]', r"must have at most 1,048,576 bytes\."),
+        ],
+        ids=("object", "nested", "large"),
+    )
+    def test_invalid_labels_are_refused(self, tmp_path, content, message):
+        for name in ("labels.json", "classifier.keras"):
+            (tmp_path / name).write_text(content)
+        with pytest.raises(ValueError, match=rf"labels\.json {message}"):
+            Classify.from_run(tmp_path)
+
+    def test_a_saved_classifier_predicts_the_same(self, tmp_path):
+        classify = self.make()
+        classify.model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+        classify.save(tmp_path)
+        loaded = Classify.from_run(tmp_path)
+        assert loaded([TEXT])[0] == pytest.approx(classify([TEXT])[0])
+        assert not loaded.model.compiled
+
+    def test_unpaired_surrogates_are_refused(self):
+        with pytest.raises(ValueError, match=r"Received: '\\ud800' in text 2$"):
+            self.make()(["fine", "\ud800"])
+
     def test_folder_without_a_classifier_is_refused(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="holds no text classifier"):
             Classify.from_run(tmp_path)
@@ -113,6 +140,30 @@ class TestReadBert:
             assert tokenizer.encode(text) == expected.encode(text)
         (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\nanna\n")
         with pytest.raises(ValueError, match=r"Received: the ids \[0, 1, None, None, None\]"):
+            read_bert(tmp_path)
+
+    def write_vocabulary(self, folder, settings):
+        bert().save(folder / "bert.keras")
+        lines = "\n".join(TOKENIZER.tokens(range(TOKENIZER.vocab_size)))
+        (folder / "vocab.txt").write_text(lines, encoding="utf-8")
+        (folder / "tokenizer_config.json").write_text(settings)
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ("[]", r"must contain a JSON object\. Received: \[\]$"),
+            ('{"do_lower_case": "no"}', r"must be true or false\. Received: 'no'$"),
+        ],
+    )
+    def test_invalid_settings_are_refused(self, tmp_path, settings, message):
+        self.write_vocabulary(tmp_path, settings)
+        with pytest.raises(ValueError, match=message):
+            read_bert(tmp_path)
+
+    def test_a_vocabulary_that_is_not_utf_8_is_refused(self, tmp_path):
+        self.write_vocabulary(tmp_path, "{}")
+        (tmp_path / "vocab.txt").write_bytes(b"[PAD]\n\xff")
+        with pytest.raises(ValueError, match=r"vocab\.txt must be in UTF-8"):
             read_bert(tmp_path)
 
 

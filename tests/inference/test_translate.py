@@ -90,6 +90,19 @@ def test_a_very_long_sentence_is_refused(translate):
         translate(["one", "one " * 1025])
 
 
+@pytest.mark.parametrize("half", ["\ud83d", "f\udcfcr", "one \udfff"])
+def test_half_characters_are_refused(translate, half):
+    for what, arguments in {
+        "2 of a list of sentences": (["one", half],),
+        "2 of a list of prefixes": (["one", "two"], ["", half]),
+        "1 of a list of sentences": (half,),
+    }.items():
+        with pytest.raises(ValueError, match=rf"Unicode: decode .* in text {what}$"):
+            translate(*arguments)
+    with pytest.raises(ValueError, match=r"text 3 of a list of sentences$"):
+        list(translate.stream(["one", "two", half], window=2))
+
+
 def test_sentence_of_the_maximum_length_is_translated(translate):
     assert 0 < len(translate("one " * 1024, max_length_ratio=0).split()) <= 8
 

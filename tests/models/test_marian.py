@@ -326,8 +326,9 @@ class TestInvalidFiles:
     @pytest.mark.parametrize(
         ("vocabulary", "message"),
         [
-            ([], r"must contain a dictionary of integers\. Received: .*vocab\.json$"),
-            ({"</s>": "0"}, r"must contain a dictionary of integers\."),
+            ([], r"vocab\.json must contain a JSON object\. Received: \[\]$"),
+            ({"</s>": "0"}, r"must be a dictionary of integers\. Received: "),
+            ({"</s>": 0, "\ud800": 1}, r"no surrogates\. Received: "),
             ({"</s>": 0, "<unk>": 1, "<pad>": 3}, r"0, 1, 2.*Received: 3 tokens, 3 ids$"),
             ({"</s>": 0, "<unk>": 1, "<pad>": 1}, r"0, 1, 2.*Received: 3 tokens, 2 ids$"),
             ({"</s>": 0, "a": 1}, r"Received: no \['<pad>', '<unk>'\]$"),
@@ -336,6 +337,32 @@ class TestInvalidFiles:
     def test_an_invalid_vocabulary_is_refused(self, folder, vocabulary, message):
         (folder / "vocab.json").write_text(json.dumps(vocabulary))
         check_error(folder, message)
+
+    @pytest.mark.parametrize("name", FILES)
+    def test_a_file_that_is_not_regular_is_refused(self, folder, name):
+        (folder / name).unlink()
+        (folder / name).mkdir()
+        check_error(folder, rf"{name} must be a regular file\. Received: ")
+
+    def test_a_huge_sentencepiece_model_is_refused(self, folder):
+        with open(folder / "target.spm", "r+b") as file:
+            file.truncate(1 << 30)  # sparse
+        check_error(folder, r"target\.spm must have at most 16,777,216 bytes\. Received: ")
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_a_sentencepiece_model_of_random_bytes_is_refused(self, folder, seed):
+        (folder / "source.spm").write_bytes(np.random.default_rng(seed).bytes(1000))
+        check_error(folder, r"source\.spm is not a SentencePiece model")
+
+    @pytest.mark.parametrize("field", ("d_model", "encoder_layers", "encoder_attention_heads"))
+    @pytest.mark.parametrize("size", (10**9, 0, 1.5, "8", None))
+    def test_an_implausible_size_is_refused(self, folder, field, size):
+        change_config(folder, **{field: size})
+        check_error(folder, rf"`{field}` must be an int from 1 to \d+\. Received: {field}=")
+
+    def test_a_model_far_larger_than_its_file_is_refused(self, folder):
+        change_config(folder, d_model=60_000, encoder_ffn_dim=60_000, decoder_ffn_dim=60_000)
+        check_error(folder, r"describe the model in the file.*Received: [\d,]+ parameters, but")
 
     def test_every_mismatched_weight_is_named(self, folder):
         vocab_size = change_config(folder)

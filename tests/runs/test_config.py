@@ -26,6 +26,7 @@ NON_DEFAULTS = {
     "share_vocabulary": True,
     "bpe_dropout": 0.1,
     "max_length": 40,
+    "data_limits": 2.0,
     "seed": 7,
     "model": "luong",
     "d_model": 128,
@@ -53,7 +54,7 @@ NON_DEFAULTS = {
     "tensorboard": True,
 }
 COMPATIBLE = {**NON_DEFAULTS, "stream": False}  # excludes n_sentences and bpe_dropout
-CHANGEABLE = {"epochs", "patience", "data", "validation", "test"}
+CHANGEABLE = {"epochs", "patience", "data", "validation", "test", "data_limits"}
 
 
 def flags(name, value):

@@ -84,7 +84,19 @@ def test_unreadable_files_are_refused(prepare, tmp_path):
     assert_refused(prepare("one.txt", "out.tsv"), "one.txt", "line 2")
     (tmp_path / "bad.pkl").write_bytes(b"\x80\x04nothing")
     assert_refused(prepare("bad.pkl", "out.tsv"), "bad.pkl")
+    (tmp_path / "utf16.txt").write_text(TEXT, encoding="utf-16-le")
+    assert_refused(prepare("utf16.txt", "out.tsv"), "utf16.txt", "looks like UTF-16")
     assert not (tmp_path / "out.tsv").exists()
+
+
+def test_limits_of_the_input_can_be_raised(prepare, tmp_path):
+    (tmp_path / "long.tsv").write_text(f"{'a' * 100_000}\tb\n", encoding="utf-8")
+    assert_refused(prepare("long.tsv", "out.tsv"), "long.tsv", "100,000 char", "--data-limits")
+    assert prepare("long.tsv", "out.tsv", "--data-limits", "1.5").returncode == 0
+    assert "written" in prepare("out.tsv", "out.pkl", "--data-limits", "2").stdout
+    assert_refused(
+        prepare("out.tsv", "x.tsv", "--data-limits", "1e9"), "`data_limits`", "1000000000"
+    )
 
 
 def test_unwritable_outputs_are_refused(prepare, tmp_path):

@@ -90,7 +90,7 @@ def test_it_plots_the_attention_weights(folder):
         (["--attention", "no.png", "--file", "x.txt"], "--attention plots one sentence"),
         (["--file", "x.txt", "one"], "give sentences or a file, not both"),
         (["--file", "missing.txt"], "No such file or directory: 'missing.txt'"),
-        (["--file", "latin.txt"], "latin.txt must be in UTF-8: 'utf-8' codec can't decode"),
+        (["--file", "latin.txt"], "line 1 of latin.txt is not UTF-8; save the file as UTF-8"),
         (["--attention", "no.png", " "], "no attention weights to plot: the sentence has no words"),
         (["--beam", "0", "one"], "`beam_size` must be a positive int. Received: beam_size=0"),
         (["--beam", "many", "one"], "argument --beam: invalid int value: 'many'"),

@@ -225,7 +225,7 @@ def test_a_missing_field_takes_its_default(path):
     saved = RunConfig.from_json(text)
     for field in dataclasses.fields(RunConfig):
         values = json.loads(text)
-        del values[field.name]
+        values.pop(field.name, None)  # absent if the field is newer than the file
         expected = {**dataclasses.asdict(saved), field.name: field.default}
         try:
             expected = RunConfig(**expected)

@@ -69,7 +69,7 @@ def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
-    listed = re.findall(r"^ +- .*?([\w/]+\.(?:md|ipynb))$", navigation, re.MULTILINE)
+    listed = re.findall(r"^ +- .*?([\w/-]+\.(?:md|ipynb))$", navigation, re.MULTILINE)
     assert set(listed) == pages | notebooks | {"index.md"}
 
 

@@ -113,6 +113,5 @@ def test_characters_outside_the_subword_vocabulary_are_copied():
 def test_attention_weights_are_those_of_the_fake_model(translate):
     ((hypothesis,),) = translate.hypotheses("one Anna", return_attention=True, allow_unknown=True)
     cross = hypothesis.attention["cross"].tolist()
-    assert cross == [
-        [[[0, 1, 0], [1, 0, 0], [0, 0, 1]], [[pytest.approx(1 / 3)] * 3] * 3],
-    ]
+    one, third = pytest.approx(1), pytest.approx(1 / 3)
+    assert cross == [[[[0, one, 0], [one, 0, 0], [0, 0, one]], [[third] * 3] * 3]]

@@ -13,7 +13,7 @@ _MAX_OBJECTS = 100_000
 _SLACK = 1 << 24  # bytes for names and headers
 
 
-def check_hdf5(path, variables=None):
+def check_hdf5(path, variables=None, name=None):
     """Checks that an HDF5 file contains only numeric arrays that are stored in the file itself.
 
     An HDF5 file can include the content of other files, and can declare arrays that are far larger
@@ -23,6 +23,7 @@ def check_hdf5(path, variables=None):
         path: path of the file.
         variables: list of the Keras variables to load from the file, which limit its size; None
             for no limit.
+        name: name of the file for messages. Defaults to the path.
 
     Raises:
         ValueError: if the path is not a regular file; if the file is not HDF5; if it contains a
@@ -31,52 +32,52 @@ def check_hdf5(path, variables=None):
             the file is far larger than the variables.
         FileNotFoundError: if the file does not exist.
     """
-    path = Path(path)
+    path, name = Path(path), name or path
     limit = variables and 2 * sum(8 * math.prod(x.shape) for x in variables) + _SLACK
     check_regular(path, limit)
     size = path.stat().st_size
     try:
         with h5py.File(path, "r") as file:
-            declared = sum(_sizes(file, path))
+            declared = sum(_sizes(file, name))
     except (OSError, RuntimeError, KeyError) as error:  # what HDF5 raises for damaged structures
-        raise ValueError(f"{path} is not an HDF5 file or is damaged. Received: {error}") from None
+        raise ValueError(f"{name} is not an HDF5 file or is damaged. Received: {error}") from None
     if declared > size:
         raise ValueError(
-            f"{path} must contain all of the data that it declares. "
+            f"{name} must contain all of the data that it declares. "
             f"Received: {size:,} bytes that declare {declared:,} bytes"
         )
 
 
-def _sizes(file, path):
+def _sizes(file, name):
     """Yields the sizes in bytes of all datasets of an open file."""
     groups, seen = [file], set()
     while groups:
         group = groups.pop()
-        for name in group:
-            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                place = f"{group.name.rstrip('/')}/{name}"
+        for member_name in group:
+            if not isinstance(group.get(member_name, getlink=True), h5py.HardLink):
+                place = f"{group.name.rstrip('/')}/{member_name}"
                 raise ValueError(
-                    f"{path} must not contain soft or external links. Received: {place}"
+                    f"{name} must not contain soft or external links. Received: {place}"
                 )
-            member = group[name]
+            member = group[member_name]
             address = h5py.h5o.get_info(member.id).addr
             if address in seen or len(seen) > _MAX_OBJECTS:
                 raise ValueError(
-                    f"{path} must be a tree of at most {_MAX_OBJECTS:,} objects. "
+                    f"{name} must be a tree of at most {_MAX_OBJECTS:,} objects. "
                     f"Received: {member.name} after {len(seen):,} objects"
                 )
             seen.add(address)
             if isinstance(member, h5py.Group):
                 groups.append(member)
             else:
-                yield _size(member, path)
+                yield _size(member, name)
 
 
-def _size(member, path):
+def _size(member, name):
     plain = isinstance(member, h5py.Dataset) and member.dtype.name in _DTYPES
     if not plain or member.external or member.is_virtual:
         raise ValueError(
-            f"{path} must contain only arrays of {_DTYPES}. Received: {member.name}, "
+            f"{name} must contain only arrays of {_DTYPES}. Received: {member.name}, "
             f"{getattr(member, 'dtype', type(member).__name__)}"
         )
     return member.size * member.dtype.itemsize if member.shape is not None else 0

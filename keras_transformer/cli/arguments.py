@@ -135,6 +135,18 @@ def add_seed(parser):
     )
 
 
+def add_data_limits(parser):
+    """Adds `--data-limits`, the factor of the limits of data files."""
+    parser.add_argument(
+        "--data-limits",
+        type=positive_number,
+        default=1.0,
+        metavar="FLOAT",
+        help="factor of the limits of data files, 2 GiB, 10 million lines and 100,000 characters "
+        "per line (default: 1)",
+    )
+
+
 def integer(least, greatest=math.inf):
     """Returns an `argparse` type for integers from `least` to `greatest`."""
 

@@ -38,6 +38,10 @@ def run(arguments):
     """Writes the page and prints its path."""
     _check(arguments)
     options = search_options(arguments)
+
+    from keras_transformer.cli.lines import decode_arguments
+
+    arguments.texts = decode_arguments(arguments.texts)
     if arguments.bert is None:
         views, title = _run_views(arguments, options)
     else:

@@ -1,7 +1,7 @@
 """Trains a forecaster on a time series: a column of a CSV file or the Fibonacci numbers."""
 
 import keras_transformer as kt
-from keras_transformer.cli.arguments import add_seed, integer
+from keras_transformer.cli.arguments import add_data_limits, add_seed, integer
 from keras_transformer.runs.config import MAX_EPOCHS
 from keras_transformer.training.process import tune_process
 
@@ -18,6 +18,7 @@ def add_arguments(parser):
         help="CSV file with a header row (default: none, use the first 1,200 Fibonacci numbers)",
     )
     parser.add_argument("--column", help="name of the column to forecast (default: the last one)")
+    add_data_limits(parser)
     parser.add_argument(
         "--attention",
         action="store_true",
@@ -64,15 +65,17 @@ def _set_defaults(arguments):
 def _read_windows(arguments):
     """Returns the windows and targets of the training set and of the test set."""
     if arguments.csv:
-        return _split_file(arguments.csv, arguments.column, arguments.steps)
+        return _split_file(arguments)
     return _split_fibonacci(arguments.steps)
 
 
-def _split_file(path, column, steps):
+def _split_file(arguments):
     """Returns non-overlapping windows of the first 80% of a file and of the rest."""
     from keras_transformer.data.series import make_windows, read_series, scale
 
-    series = scale(read_series(path, column))
+    steps = arguments.steps
+    series = read_series(arguments.csv, arguments.column, arguments.data_limits)
+    series = scale(series)
     cut = int(0.8 * len(series))
     return [make_windows(part, steps, stride=steps) for part in (series[:cut], series[cut:])]
 

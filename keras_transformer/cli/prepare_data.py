@@ -2,7 +2,7 @@
 
 import os
 
-from keras_transformer.cli.arguments import positive_number
+from keras_transformer.cli.arguments import add_data_limits
 
 
 def add_arguments(parser):
@@ -29,14 +29,7 @@ def add_arguments(parser):
         action="store_true",
         help="keep ä, ö, ü, ß and accents (default: reduce the text to ASCII)",
     )
-    parser.add_argument(
-        "--data-limits",
-        type=positive_number,
-        default=1.0,
-        metavar="FACTOR",
-        help="multiply the limits of the input: 2 GiB, 10 million lines, and 100,000 characters "
-        "per line (default: 1)",
-    )
+    add_data_limits(parser)
 
 
 def run(arguments):

@@ -4,6 +4,7 @@ import math
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
+    add_data_limits,
     add_epochs,
     add_learning_rate,
     add_output_run,
@@ -24,6 +25,7 @@ def add_arguments(parser):
         default=corpus_path(),
         help="text file with one document per line, or .tsv of pairs (default: the bundled corpus)",
     )
+    add_data_limits(parser)
     add_output_run(parser, "runs/bert")
     add_epochs(parser, 12)
     parser.add_argument(
@@ -57,7 +59,7 @@ def run(arguments):
     import keras
 
     keras.utils.set_random_seed(0)
-    held_out, documents = _split(kt.read_documents(arguments.text))
+    held_out, documents = _split(kt.read_documents(arguments.text, arguments.data_limits))
     tokenizer = kt.WordPieceTokenizer.train(documents)
     sizes = (arguments.seq_length, arguments.batch_size, 0)  # 0: the seed
     batches = kt.PretrainingPairs(documents, tokenizer, *sizes)

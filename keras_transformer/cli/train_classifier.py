@@ -1,7 +1,12 @@
 """Trains a text classifier (default: questions and statements of the bundled corpus)."""
 
 import keras_transformer as kt
-from keras_transformer.cli.arguments import add_epochs, add_learning_rate, add_output_run
+from keras_transformer.cli.arguments import (
+    add_data_limits,
+    add_epochs,
+    add_learning_rate,
+    add_output_run,
+)
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.training.process import tune_process
 
@@ -16,6 +21,7 @@ def add_arguments(parser):
         nargs="?",
         help="file with a text, a tab and a label on each line (default: questions and statements)",
     )
+    add_data_limits(parser)
     parser.add_argument(
         "--bert",
         help="folder of a BERT to fine-tune, trained with train-bert or published (default: train "
@@ -34,7 +40,7 @@ def run(arguments):
     import numpy as np
 
     keras.utils.set_random_seed(0)
-    texts, labels, names = _read_examples(arguments.data)
+    texts, labels, names = _read_examples(arguments.data, arguments.data_limits)
     cut = max(1, len(texts) // 10)  # number of held-out texts
     body, tokenizer = kt.read_bert(arguments.bert) if arguments.bert else _make_bert(texts[cut:])
     model = _make_model(body, len(names), arguments, len(texts))
@@ -47,11 +53,11 @@ def run(arguments):
     print(f"{', '.join(names)}: accuracy {accuracy:.1%}, majority class {baseline:.1%}")
 
 
-def _read_examples(path):
+def _read_examples(path, data_limits):
     """Returns shuffled texts, their label indices and the label names."""
     import numpy as np
 
-    examples = kt.read_pairs(path) if path else _questions_and_statements()
+    examples = kt.read_pairs(path, data_limits=data_limits) if path else _questions_and_statements()
     np.random.default_rng(0).shuffle(examples)
     texts, labels = zip(*examples, strict=True)
     names, numbers = np.unique(labels, return_inverse=True)

@@ -4,7 +4,7 @@ import math
 import time
 
 import keras_transformer as kt
-from keras_transformer.cli.arguments import add_epochs, add_output_run
+from keras_transformer.cli.arguments import add_data_limits, add_epochs, add_output_run
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.training.process import tune_process
 
@@ -21,6 +21,7 @@ def add_arguments(parser):
         default=corpus_path(),
         help="text file with one text per line, or .tsv of pairs (default: the bundled corpus)",
     )
+    add_data_limits(parser)
     add_output_run(parser, "runs/language")
     parser.add_argument(
         "--model",
@@ -44,7 +45,7 @@ def run(arguments):
     """Trains and saves the models, and prints their perplexities and a generated text."""
     tune_process()  # before Keras is imported
 
-    texts = kt.read_documents(arguments.text)
+    texts = kt.read_documents(arguments.text, arguments.data_limits)
     cut = len(texts) // 10  # number of held-out texts
     tokenizer = kt.WordTokenizer.train(texts[cut:])
     make_examples = kt.ngram_prefixes if arguments.prefixes else kt.next_words

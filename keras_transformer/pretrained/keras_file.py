@@ -47,7 +47,7 @@ def load_keras_file(path, class_name):
             _check_members(archive.infolist(), path)
             content = parse_json(archive.read(_CONFIG).decode("utf-8"), f"{_CONFIG} in {path}")
             _check_content(content, class_name, archive.getinfo(_WEIGHTS).file_size, path)
-            check_hdf5(archive.extract(_WEIGHTS, folder))
+            check_hdf5(archive.extract(_WEIGHTS, folder), name=f"{_WEIGHTS} in {path}")
         return keras.models.load_model(path, compile=False, safe_mode=True)
     except _DAMAGED as error:
         raise ValueError(

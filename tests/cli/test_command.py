@@ -184,6 +184,18 @@ def test_commands_have_the_search_options():
 
 
 @pytest.mark.parametrize(
+    "command", ["train-bert", "train-classifier", "train-language-model", "forecast --csv"]
+)
+def test_data_limits_reach_the_reader(tmp_path, command):
+    (tmp_path / "data.tsv").write_text(f"{'a' * 300}\tb\n", encoding="utf-8")
+    name, *flag = command.split()
+    line = (f"{name.replace('-', '_')}.py", *flag, "data.tsv", "--data-limits")
+    for limits, maximum in (("0.001", 100), ("0.002", 200)):
+        printed = run_script(*line, limits, folder=tmp_path, expected=2)
+        assert f"must have at most {maximum} characters" in printed and line[-1] in printed
+
+
+@pytest.mark.parametrize(
     "options", some_of({"beam": BEAM_SEARCH, "sampling": SAMPLING}, quick=("sampling",))
 )
 def test_all_search_options_reach_the_search(tmp_path, monkeypatch, options):

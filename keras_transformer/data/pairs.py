@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from keras_transformer._utils.files import atomic_replace
-from keras_transformer._utils.reading import check_regular
+from keras_transformer._utils.reading import check_regular, shorten
 from keras_transformer.data.limits import Limits, open_limited, read_lines
 
 # Column names. A first line of two different ones is a header, not a pair of sentences.
@@ -232,7 +232,7 @@ def _read_pickle(path, limits):
     except Exception as error:  # a damaged pickle can raise any exception
         raise ValueError(
             "expected a pickled NumPy array of text, of shape (n, 2); create or download it again. "
-            f"Received: {str(error) or type(error).__name__}"
+            f"Received: {shorten(str(error), 200) or type(error).__name__}"
         ) from error
     _check_size(pairs, path, limits)
     _check_text(pairs, _SURROGATES)

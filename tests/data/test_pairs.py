@@ -404,6 +404,11 @@ def test_refuses_files_beyond_the_limits(write, case):
     assert peak < 1 << 24  # 16 MB: the 64 MB of zeros are not decompressed first
 
 
+def test_the_message_about_a_damaged_pickle_is_short(write):
+    path = write("pairs.pkl", b"S" + b"{" * 10_000 + b"\n.")  # no quotes
+    assert len(error_of(path)) < 700
+
+
 def test_repeated_references_in_a_pickle_count_each_time(write):
     data = pickle.dumps(np.array([["x" * 120] * 2] * 11_000, dtype=object))
     path = write("pairs.pkl", data)

@@ -38,10 +38,6 @@ def run(arguments):
     """Writes the page and prints its path."""
     _check(arguments)
     options = search_options(arguments)
-
-    from keras_transformer.cli.lines import decode_arguments
-
-    arguments.texts = decode_arguments(arguments.texts)
     if arguments.bert is None:
         views, title = _run_views(arguments, options)
     else:
@@ -62,12 +58,18 @@ def _check(arguments):
 
 
 def _run_views(arguments, options):
-    folder, sentence = arguments.texts
+    from keras_transformer.cli.lines import decode_arguments
+
+    folder, *sentences = arguments.texts
+    (sentence,) = decode_arguments(sentences)  # not the folder: paths keep their bytes
     translate = kt.Translate.from_run(folder, arguments.weights or "best")
     hypothesis = translate.hypotheses(sentence, **options)[0][0]
     return kt.translation_views(translate, hypothesis), f"{sentence} → {hypothesis.text}"
 
 
 def _bert_views(arguments):
+    from keras_transformer.cli.lines import decode_arguments
+
+    texts = decode_arguments(arguments.texts)
     model, tokenizer = kt.read_bert(arguments.bert)
-    return kt.text_views(model, tokenizer, *arguments.texts), " | ".join(arguments.texts)
+    return kt.text_views(model, tokenizer, *texts), " | ".join(texts)

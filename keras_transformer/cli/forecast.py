@@ -65,17 +65,15 @@ def _set_defaults(arguments):
 def _read_windows(arguments):
     """Returns the windows and targets of the training set and of the test set."""
     if arguments.csv:
-        return _split_file(arguments)
+        return _split_file(arguments.csv, arguments.column, arguments.data_limits, arguments.steps)
     return _split_fibonacci(arguments.steps)
 
 
-def _split_file(arguments):
+def _split_file(path, column, data_limits, steps):
     """Returns non-overlapping windows of the first 80% of a file and of the rest."""
     from keras_transformer.data.series import make_windows, read_series, scale
 
-    steps = arguments.steps
-    series = read_series(arguments.csv, arguments.column, arguments.data_limits)
-    series = scale(series)
+    series = scale(read_series(path, column, data_limits))
     cut = int(0.8 * len(series))
     return [make_windows(part, steps, stride=steps) for part in (series[:cut], series[cut:])]
 

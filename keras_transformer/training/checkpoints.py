@@ -154,8 +154,9 @@ def _read_group(name, group, variables):
     saved = [group[key] for key in sorted(group)]
     _check_shapes(name, [x.shape for x in variables], [x.shape for x in saved])
     for variable, dataset in zip(variables, saved, strict=True):
-        # Integers may have another size on the other backend.
-        if np.dtype(dataset.dtype).kind != np.dtype(variable.dtype).kind:
+        # Integers may have another size, and a sign or none, on the other backend.
+        found, expected = (np.dtype(x.dtype).kind.replace("u", "i") for x in (dataset, variable))
+        if found != expected:
             raise ValueError(
                 f"{variable.path} must be stored as {variable.dtype}. Received: {dataset.dtype}"
             )

@@ -7,6 +7,7 @@ from keras_transformer.cli.arguments import (
     given_search_flags,
     search_options,
 )
+from keras_transformer.cli.startup import import_backend
 
 
 def add_arguments(parser):
@@ -38,6 +39,7 @@ def run(arguments):
     """Writes the page and prints its path."""
     _check(arguments)
     options = search_options(arguments)
+    import_backend()
     if arguments.bert is None:
         views, title = _run_views(arguments, options)
     else:

@@ -4,6 +4,7 @@ import shlex
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_run, integer
+from keras_transformer.cli.startup import import_backend
 
 
 def add_arguments(parser):
@@ -23,6 +24,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Saves the averaged weights and prints the command that evaluates them."""
+    import_backend()
     from keras_transformer.training.averaging import average_weights
 
     run_folder = kt.RunFolder(arguments.run)

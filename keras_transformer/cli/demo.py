@@ -9,6 +9,7 @@ from keras_transformer.cli.arguments import (
     integer,
     search_options,
 )
+from keras_transformer.cli.startup import import_backend
 
 TRANSLATIONS = 4  # default number of translations on the page
 
@@ -42,6 +43,7 @@ def run(arguments):
     options = search_options(arguments, **_defaults(arguments))
     print(f"Loading {arguments.run}; the first translation takes a few more seconds.", flush=True)
     try:
+        import_backend()
         from keras_transformer.pages.demo import serve
 
         translate = kt.Translate.from_run(arguments.run, arguments.weights)

@@ -7,6 +7,7 @@ from keras_transformer.cli.arguments import (
     add_weights,
     search_options,
 )
+from keras_transformer.cli.startup import import_backend
 
 
 def add_arguments(parser):
@@ -23,11 +24,12 @@ def add_arguments(parser):
 
 def run(arguments):
     """Translates the test set and prints its scores."""
+    options = search_options(arguments)
     from keras_transformer._utils.checks import check_choice
     from keras_transformer.evaluation import TOKENIZERS
 
-    options = search_options(arguments)
     check_choice(TOKENIZERS, tokenize=arguments.tokenize)
+    import_backend()
     scores, translations = kt.evaluate_run(
         arguments.run, arguments.weights, arguments.tokenize, **options
     )

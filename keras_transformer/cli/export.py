@@ -10,6 +10,7 @@ from keras_transformer.cli.arguments import (
     given_search_flags,
     search_options,
 )
+from keras_transformer.cli.startup import import_backend
 
 FOLDERS = {"saved_model": "saved_model/1", "ctranslate2": "ctranslate2"}
 
@@ -47,6 +48,7 @@ def run(arguments):
     """Exports the run and prints the output folder."""
     _check(arguments)
     options = search_options(arguments)
+    import_backend()
     folder = Path(arguments.output or Path(arguments.run, "exported", FOLDERS[arguments.to]))
     try:
         _export(arguments, folder, options)

@@ -2,8 +2,8 @@
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_data_limits, add_seed, integer
+from keras_transformer.cli.startup import import_backend
 from keras_transformer.runs.config import MAX_EPOCHS
-from keras_transformer.training.process import tune_process
 
 DEFAULTS = {
     "fibonacci": {"units": 2, "steps": 20, "epochs": 30},
@@ -42,9 +42,9 @@ def _add_size(parser, name, description, greatest):
 
 def run(arguments):
     """Trains a forecaster and prints its training and test errors."""
-    tune_process()  # before Keras is imported
     _set_defaults(arguments)
     training, test = _read_windows(arguments)
+    import_backend(tuned=True)
 
     import keras
 

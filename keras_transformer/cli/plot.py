@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import keras_transformer as kt
+from keras_transformer.cli.startup import import_backend
 
 
 def add_arguments(parser):
@@ -15,6 +16,7 @@ def run(arguments):
     """Plots the curves and prints the path of the image."""
     if len(arguments.runs) > 1 and not arguments.output:
         raise ValueError("--output is required for more than one run")
+    import_backend()
     folders = [kt.RunFolder(path) for path in arguments.runs]
     output = arguments.output or folders[0].curves
     histories = [folder.read_history() for folder in folders]

@@ -4,9 +4,9 @@ import shlex
 from pathlib import Path
 
 import keras_transformer as kt
+from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import PRESETS, RunConfig, add_flags
-from keras_transformer.training.process import tune_process
 
 
 def add_arguments(parser):
@@ -32,7 +32,7 @@ def run(arguments):
     folder, resume = settings.pop("run"), settings.pop("resume")
     settings = {**PRESETS[settings.pop("preset") or "small"], **settings}
     _check(settings, resume)
-    tune_process()  # before Keras is imported
+    import_backend(tuned=True)
     run_folder = kt.RunFolder(folder or _default_folder(settings))
     kt.train_run(_make_config(run_folder, settings, resume), run_folder.path)
 

@@ -10,9 +10,9 @@ from keras_transformer.cli.arguments import (
     add_output_run,
     integer,
 )
+from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import MAX_BATCH_SIZE, MAX_SOURCE_TOKENS
-from keras_transformer.training.process import tune_process
 
 HEADS = 4
 
@@ -54,7 +54,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Trains the model, saves its body and tokenizer, and prints the validation losses."""
-    tune_process()  # before Keras is imported
+    import_backend(tuned=True)
 
     import keras
 

@@ -7,8 +7,8 @@ from keras_transformer.cli.arguments import (
     add_learning_rate,
     add_output_run,
 )
+from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
-from keras_transformer.training.process import tune_process
 
 BATCH_SIZE = 32
 SIZES = {"h": 4, "d_model": 128, "d_ff": 512, "n": 2, "rate": 0.1}
@@ -34,7 +34,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Trains and saves the classifier, and prints its accuracy on held-out texts."""
-    tune_process()  # before Keras is imported
+    import_backend(tuned=True)
 
     import keras
     import numpy as np

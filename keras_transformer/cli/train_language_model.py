@@ -5,8 +5,8 @@ import time
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_data_limits, add_epochs, add_output_run
+from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
-from keras_transformer.training.process import tune_process
 
 BATCH_SIZE = 64
 SIZES = {"h": 4, "d_model": 128, "d_ff": 256, "n": 2, "rate": 0.3}
@@ -43,7 +43,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Trains and saves the models, and prints their perplexities and a generated text."""
-    tune_process()  # before Keras is imported
+    import_backend(tuned=True)
 
     texts = kt.read_documents(arguments.text, arguments.data_limits)
     cut = len(texts) // 10  # number of held-out texts

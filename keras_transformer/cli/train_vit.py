@@ -4,7 +4,7 @@ import time
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_epochs, add_output_run, add_seed
-from keras_transformer.training.process import tune_process
+from keras_transformer.cli.startup import import_backend
 
 SIZES = {"h": 4, "d_model": 48, "d_ff": 96, "n": 3, "rate": 0.0}
 
@@ -19,7 +19,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Trains and fine-tunes, saves both models, and plots filters and position embeddings."""
-    tune_process()  # before Keras is imported
+    import_backend(tuned=True)
 
     import keras
 

@@ -9,6 +9,7 @@ from keras_transformer.cli.arguments import (
     add_weights,
     search_options,
 )
+from keras_transformer.cli.startup import import_backend
 
 # Number of sentences that are sorted by length and translated together. On a terminal it is 1, so
 # that each translation is printed before the next prompt.
@@ -43,6 +44,7 @@ def run(arguments):
         file=sys.stderr,
         flush=True,
     )
+    import_backend()
     translate = kt.Translate.from_run(arguments.run, arguments.weights)
     for hypotheses in _stream(translate, arguments, options):
         _print(hypotheses, with_scores=options.get("n_best", 1) > 1)

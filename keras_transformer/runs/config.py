@@ -36,21 +36,22 @@ class RunConfig:
     Each field becomes a flag of `scripts/train.py`, whose help describes it and explains its
     default. A run stores its values in `config.json`.
 
-    A field that is missing from an older `config.json` takes its default.
+    The defaults are the preset "small". A field that is missing from an older `config.json` takes
+    its default, except `decay`: earlier versions had inverse-square-root decay only.
 
     Raises:
         ValueError: if a value is out of range.
 
     Example:
-        >>> config = kt.RunConfig(d_model=128, h=2, epochs=3)
+        >>> config = kt.RunConfig(d_model=256, epochs=3)
         >>> config.d_model, config.epochs, config.batch_size
-        (128, 3, 64)
+        (256, 3, 48)
         >>> kt.RunConfig.from_json(config.to_json()) == config
         True
     """
 
-    # The default of a new field must reproduce the behavior of older runs, which lack the field.
-    # Better values for new runs belong in `PRESETS`.
+    # If the default of a new field changes the behavior of older runs, which lack the field, add
+    # the older behavior to `_EARLIER`.
     data: str | None = _setting(
         None, "path of the sentence pairs: .tsv, .txt or .pkl (None: the bundled corpus)"
     )
@@ -91,11 +92,13 @@ class RunConfig:
         "transformer",
         "transformer, or the recurrent bahdanau or luong with d_model units (transformer: best)",
     )
-    d_model: int = _setting(256, "model size (256: trains in minutes on a CPU)")
-    h: int = _setting(4, "number of attention heads (4: head size 64, as in the paper)")
-    d_ff: int = _setting(512, "hidden size of the feed-forward layers (512: for small corpora)")
-    n: int = _setting(3, "number of layers in the encoder and the decoder (3: for small corpora)")
-    rate: float = _setting(0.2, "dropout rate (0.2: for small corpora)")
+    d_model: int = _setting(128, "model size (128: trains in minutes on a CPU)")
+    h: int = _setting(4, "number of attention heads (4: head size 32)")
+    d_ff: int = _setting(
+        512, "hidden size of the feed-forward layers (512: 4 d_model, as in the paper)"
+    )
+    n: int = _setting(2, "number of layers in the encoder and the decoder (2: for small corpora)")
+    rate: float = _setting(0.1, "dropout rate (0.1: as in the paper)")
     attention_rate: float = _setting(
         0.0, "dropout rate of the attention weights (0: as in the paper)"
     )
@@ -109,11 +112,9 @@ class RunConfig:
         True, "share the target embedding with the output layer (True: fewer weights to learn)"
     )
 
-    epochs: int = _setting(
-        15, "maximum number of epochs (15: the validation loss has leveled off by then)"
-    )
+    epochs: int = _setting(10, "maximum number of epochs (10: minutes on a CPU)")
     batch_size: int = _setting(
-        64, "sentence pairs per batch (64: enough updates within a few epochs)"
+        48, "sentence pairs per batch (48: enough updates within a few epochs)"
     )
     batch_tokens: int | None = _setting(
         None, "tokens per batch on each side, padding included (None: use batch_size)"
@@ -122,10 +123,15 @@ class RunConfig:
         1, "accumulate gradients over this many batches per update, to save memory (1: no need)"
     )
     warmup_steps: int = _setting(
-        600, "updates until the peak learning rate (600: about five epochs)"
+        200, "updates until the peak learning rate, fewer in short runs (200: within one epoch)"
+    )
+    decay: str = _setting(
+        "linear",
+        "learning rate after its peak: linear, to 0 at the end of the last epoch, or inverse_sqrt, "
+        "the paper's (linear: better in few epochs)",
     )
     learning_rate_scale: float | None = _setting(
-        None, "factor on the paper's learning rate (None: the best: 0.5, recurrent models 3)"
+        None, "factor on the paper's learning rate (None: the best: 0.64, recurrent models 3)"
     )
     label_smoothing: float = _setting(
         0.1, "probability spread over the whole vocabulary (0.1: as in the paper)"
@@ -157,7 +163,7 @@ class RunConfig:
         for field in dataclasses.fields(self):
             _check_type(field, getattr(self, field.name))
         values = given(**dataclasses.asdict(self))
-        for name, maximum in _MAX_SIZES.items():
+        for name, maximum in MAX_SIZES.items():
             check_integers(1, maximum, **{name: values[name]} if name in values else {})
         check_positive(**{name: values[name] for name in _POSITIVE if name in values})
         check_rate(**{name: values[name] for name in _RATES})
@@ -227,7 +233,8 @@ class RunConfig:
 
         Args:
             **changes: fields to replace. Only the length of the training (`epochs`, `patience`)
-                and the paths of the data may change.
+                and the paths of the data may change. With linear decay, the learning rate of the
+                remaining epochs follows the new number of epochs.
 
         Raises:
             ValueError: if any other field would change.
@@ -269,7 +276,7 @@ class RunConfig:
                 f"Version {version} wrote settings that this version, {__version__}, does not "
                 f"support: install one that does. Received: {excerpt(unknown)}"
             )
-        return cls(**values)
+        return cls(**{**_EARLIER, **values})
 
 
 def _check_type(field, value):
@@ -283,9 +290,12 @@ def _check_type(field, value):
         )
 
 
+# Values of fields that earlier versions did not have, where they differ from the defaults.
+_EARLIER = {"decay": "inverse_sqrt"}
+
 _ANY_SIZE = 10**9
 # The first four also limit what a `config.json` from elsewhere can make `make_model` build.
-_MAX_SIZES = {
+MAX_SIZES = {
     "d_model": 2**16,
     "d_ff": 2**16,
     "h": 2**10,
@@ -302,27 +312,35 @@ _POSITIVE = ("clip_norm", "learning_rate_scale")
 _RATES = ("rate", "attention_rate", "activation_rate", "label_smoothing", "bpe_dropout", "ema")
 
 DTYPES = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
-# Factors on the learning rate of the paper that scored best for each model.
-LEARNING_RATE_SCALES = {"transformer": 0.5, "bahdanau": 3.0, "luong": 3.0}
+DECAYS = ("linear", "inverse_sqrt")
+# Factors on the learning rate of the paper that scored best for each model and decay.
+LEARNING_RATE_SCALES = {
+    "transformer": {"linear": 0.64, "inverse_sqrt": 0.5},
+    "bahdanau": dict.fromkeys(DECAYS, 3.0),
+    "luong": dict.fromkeys(DECAYS, 3.0),
+}
 MODELS = tuple(LEARNING_RATE_SCALES)
 _CHOICES = {
     "dtype": DTYPES,
     "tokenizer": ("words", "bpe"),
     "model": MODELS,
+    "decay": DECAYS,
     "monitor": ("loss", "bleu"),
 }
 
 PRESETS = {
-    "tiny": {"d_model": 64, "d_ff": 128, "n": 2, "epochs": 10, "warmup_steps": 400},
+    "tiny": {"d_model": 64, "d_ff": 256, "n": 1, "epochs": 5},
     "small": {},
     "base": {
         "d_model": 512,
         "h": 8,
         "d_ff": 2048,
         "n": 6,
-        "rate": 0.1,
         "norm_first": False,
+        "epochs": 15,
+        "batch_size": 64,
         "warmup_steps": 4000,
+        "decay": "inverse_sqrt",
         "learning_rate_scale": 1.0,
     },
 }

@@ -14,9 +14,8 @@ from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
-from keras_transformer.models.recurrent import RecurrentTranslator
-from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.runs.config import RunConfig
+from keras_transformer.runs.model_description import ModelDescription
 
 HISTORY_COLUMNS = (
     "epoch", "loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate",
@@ -25,7 +24,6 @@ HISTORY_COLUMNS = (
 SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
 
 _MAX_TEXT = 1 << 31  # bytes of the test part
-_MAX_PARAMETERS = 10**9
 _BYTES_PER_PARAMETER = 2  # at least, in float16
 
 
@@ -58,6 +56,7 @@ class RunFolder:
         self.history = self.path / "history.csv"
         self.curves = self.path / "curves.png"
         self._config = self.path / "config.json"
+        self._model = self.path / "model.json"  # of a run without a `RunConfig`
         self._source_tokenizer = self.path / "source_tokenizer.json"
         self._target_tokenizer = self.path / "target_tokenizer.json"
         self._test = self.path / "test.tsv"
@@ -67,27 +66,38 @@ class RunFolder:
     @property
     def exists(self):
         """Whether the folder holds a run, finished or not."""
-        return self._config.exists()
+        return self._config.exists() or self._model.exists()
 
-    def begin(self, config, dataset, batches):
+    def begin(self, config, dataset, batches, model=None):
         """Writes the description of a run before training starts or resumes.
 
         A new run is created; for a resumed one, only the configuration is replaced.
 
         Args:
-            config: a `RunConfig`.
+            config: a `RunConfig`; None to describe the model instead.
             dataset: a `PreparedDataset`; for a resumed run, one that `check_dataset` accepts.
             batches: the training batches, whose statistics are stored if they are streamed.
+            model: the model to describe if there is no `RunConfig`.
+
+        Raises:
+            ValueError: if there is no `RunConfig`, and the model is of another class than
+                `TransformerModel` and `RecurrentTranslator` or the run has a different dataset.
         """
-        if self.exists:
-            self.write_config(config)
+        if not self.exists:
+            self.create(config, dataset, model)
+        elif config is None:
+            self.check_dataset(dataset)
         else:
-            self.create(config, dataset)
+            self.write_config(config)
         if isinstance(batches, StreamedBuckets):
             self.write_block_stats(batches.block_stats)
 
-    def create(self, config, dataset):
-        """Writes the configuration, the tokenizers, the test part and digests of the data."""
+    def create(self, config, dataset, model=None):
+        """Writes the configuration, the tokenizers, the test part and digests of the data.
+
+        If the configuration is None, `model.json` describes the model instead.
+        """
+        description = None if config is not None else ModelDescription.from_model(model)
         dataset.source_tokenizer.save(self._source_tokenizer)
         dataset.target_tokenizer.save(self._target_tokenizer)
         with atomic_replace(self._test) as temporary:
@@ -95,7 +105,12 @@ class RunFolder:
         with atomic_replace(self._data) as temporary:
             temporary.write_text(json.dumps(_digests(dataset), indent=2) + "\n", encoding="utf-8")
         self._batches.unlink(missing_ok=True)
-        self.write_config(config)  # last, because `exists` looks for this file
+        # Last, because `exists` looks for one of these files.
+        if description is None:
+            self.write_config(config)
+        else:
+            with atomic_replace(self._model) as temporary:
+                temporary.write_text(description.to_json(), encoding="utf-8")
 
     def check_dataset(self, dataset):
         """Raises a ValueError if the run was started with a different dataset."""
@@ -141,6 +156,11 @@ class RunFolder:
 
     def read_config(self):
         """Returns the configuration, a `RunConfig`."""
+        if self._described_by == self._model:
+            raise ValueError(
+                f"{self.path} was trained by a `Trainer` without a `RunConfig`: resume it with the "
+                f"same program, or choose another folder. Received: {self._model}"
+            )
         try:
             return RunConfig.from_json(read_text(self._require(self._config)))
         except ValueError as error:
@@ -215,22 +235,33 @@ class RunFolder:
         Returns:
             A built `TransformerModel` or `RecurrentTranslator`.
         """
-        config, tokenizers = self.read_config(), self.read_tokenizers()
+        description = self._read_description()
         file = self._require(self.weights_file(weights))
         try:
             check_hdf5(file)
-            if file.stat().st_size < _BYTES_PER_PARAMETER * _least_parameters(config, tokenizers):
+            if file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
                 raise ValueError("the file is too small for this model")
-            model = make_model(config, *tokenizers, dtype)
+            model = description.make(dtype)
             check_hdf5(file, model.variables)
             model.load_weights(file)
             _check_finite(model)
         except (ValueError, OSError, KeyError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(
-                f"{file} does not match {self._config}: it belongs to another run or is damaged. "
-                f"Received: {error}"
+                f"{file} does not match {self._described_by}: it belongs to another run or is "
+                f"damaged. Received: {error}"
             ) from None
         return model
+
+    @property
+    def _described_by(self):
+        """The file that describes the model."""
+        only_model = self._model.exists() and not self._config.exists()
+        return self._model if only_model else self._config
+
+    def _read_description(self):
+        if self._described_by == self._config:
+            return _description(self.read_config(), self.read_tokenizers())
+        return ModelDescription.from_json(read_text(self._model), self._model)
 
     def _read_digests(self):
         try:
@@ -262,40 +293,11 @@ def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
     Raises:
         ValueError: if the model would have more than a billion parameters.
     """
-    least = _least_parameters(config, (source_tokenizer, target_tokenizer))
-    if least > _MAX_PARAMETERS:
-        raise ValueError(
-            f"The model must have at most {_MAX_PARAMETERS:,} parameters: choose smaller sizes. "
-            f"Received: {least:,} or more, with d_model={config.d_model}, d_ff={config.d_ff}, "
-            f"n={config.n}"
-        )
-    sizes = (source_tokenizer.vocab_size, target_tokenizer.vocab_size)
-    make = _make_transformer if config.model == "transformer" else _make_recurrent
-    model = make(config, sizes, dtype)
-    model.build(((None, None), (None, None)))
-    return model
+    return _description(config, (source_tokenizer, target_tokenizer)).make(dtype)
 
 
-def _make_recurrent(config, vocab_sizes, dtype):
-    sizes = (*vocab_sizes, config.d_model, config.d_model)  # the embeddings and the units
-    return RecurrentTranslator(*sizes, config.rate, attention=config.model, dtype=dtype)
-
-
-def _make_transformer(config, vocab_sizes, dtype):
-    return TransformerModel(
-        *vocab_sizes,
-        settings=config.block_settings(),
-        tie_output=config.tie_output,
-        share_embeddings=config.share_vocabulary,
-        dtype=dtype,
-    )
-
-
-def _least_parameters(config, tokenizers):
-    """Returns a lower bound of the number of parameters of a model that is not built."""
-    per_layer = 4 * config.d_model + config.d_ff if config.model == "transformer" else 0
-    words = max(tokenizer.vocab_size for tokenizer in tokenizers)
-    return config.d_model * (words + config.n * per_layer)
+def _description(config, tokenizers):
+    return ModelDescription.from_config(config, [x.vocab_size for x in tokenizers])
 
 
 def _check_finite(model):

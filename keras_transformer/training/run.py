@@ -23,6 +23,8 @@ from keras_transformer.runs.lock import training_lock
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
 
+_MAX_WARM_UP = 0.2  # share of the updates of a run
+
 
 def train_run(config, folder):
     """Trains a translator as configured and writes everything to a run folder.
@@ -60,12 +62,12 @@ def train_run(config, folder):
     dataset = prepare_dataset(config, run.read_tokenizers() if resuming else None)
     if resuming:
         run.check_dataset(dataset)
+    batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
     # All processes read the folder before they join here. Only afterwards does the trainer of the
     # chief write to it.
     with backend_module().distribution() as scope:
         with scope():
-            trainer = _make_trainer(config, run, dataset)
-        batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
+            trainer = _make_trainer(config, run, dataset, number_of_updates(config, batches[0]))
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
             history, interrupted = trainer.train(*batches, config.epochs)
     if history and trainer.chief:
@@ -143,7 +145,12 @@ def make_batches(config, dataset, block_stats=None):
     return batches, validation
 
 
-def _make_trainer(config, run, dataset):
+def number_of_updates(config, batches):
+    """Returns the number of updates of a whole run."""
+    return config.epochs * len(batches) // config.accumulation
+
+
+def _make_trainer(config, run, dataset, updates):
     backend = backend_module()
     single_process, chief = backend.processes()
     if config.bpe_dropout and not single_process:
@@ -165,7 +172,7 @@ def _make_trainer(config, run, dataset):
     )
     return Trainer(
         model,
-        make_optimizer(config, dtype),
+        make_optimizer(config, dtype, updates),
         run.path,
         config.label_smoothing,
         config.patience,
@@ -178,12 +185,16 @@ def _make_trainer(config, run, dataset):
     )
 
 
-def make_optimizer(config, dtype):
-    """Builds the optimizer described by a `RunConfig` for a model with the given dtype policy."""
-    scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model]
-    schedule = WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
+def make_optimizer(config, dtype, updates):
+    """Builds the optimizer described by a `RunConfig`.
+
+    Args:
+        config: a `RunConfig`.
+        dtype: dtype policy of the model.
+        updates: number of updates of the run.
+    """
     optimizer = Adam(
-        schedule,
+        _make_schedule(config, updates),
         beta_1=0.9,  # "Attention Is All You Need", section 5.3
         beta_2=0.98,
         epsilon=1e-9,
@@ -195,6 +206,19 @@ def make_optimizer(config, dtype):
     )
     # Small gradients underflow in float16 unless the loss is scaled.
     return keras.optimizers.LossScaleOptimizer(optimizer) if dtype == "mixed_float16" else optimizer
+
+
+def _make_schedule(config, updates):
+    scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model][config.decay]
+    warm_up = min(config.warmup_steps, max(1, int(_MAX_WARM_UP * updates)))
+    if warm_up < config.warmup_steps:
+        print(
+            f"The run has only {updates:,} updates: {warm_up:,} of them are the warm-up, instead "
+            f"of {config.warmup_steps:,}"
+        )
+        scale *= (warm_up / config.warmup_steps) ** 0.5  # leaves the peak as it is
+    total = updates if config.decay == "linear" else None
+    return WarmupSchedule(config.d_model, warm_up, scale, config.accumulation, total)
 
 
 def _make_bleu(config, model, dataset):

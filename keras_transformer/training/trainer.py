@@ -93,9 +93,10 @@ class Trainer:
             part, called after each epoch; None for no BLEU.
         writer: logger with the methods `add_scalar(name, value, epoch)` and `flush()`, such as a
             TensorBoard writer, which receives the numbers of each epoch; None for no logging.
-        config, dataset: a `RunConfig` and a `PreparedDataset` that describe the run. They are
-            written to the folder before training, so that `Translate.from_run` can load it. None:
-            the folder gets no description.
+        config: the `RunConfig` that the model was built from; None if there is none.
+        dataset: the `PreparedDataset`. Its tokenizers, its test part and a description of the model
+            are written to the folder before training, so that `Translate.from_run` can load it.
+            None: the folder gets no description.
 
     Attributes:
         chief: whether this process writes the files.
@@ -104,10 +105,11 @@ class Trainer:
         ValueError: if the model is not built or an argument is out of range.
 
     Example:
-        trainer = kt.Trainer(model, kt.Adam(1e-3), "runs/en-de", patience=3)
+        trainer = kt.Trainer(model, kt.Adam(1e-3), "runs/en-de", patience=3, dataset=dataset)
         train = dataset.batches(dataset.train, batch_size=64, seed=0)
         validation = dataset.batches(dataset.validation, batch_size=64)
         history, interrupted = trainer.train(train, validation, epochs=10)
+        translate = kt.Translate.from_run("runs/en-de")
     """
 
     def __init__(
@@ -167,12 +169,13 @@ class Trainer:
 
         Raises:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
-            ValueError: if the checkpoint in the folder belongs to another run.
+            ValueError: if the checkpoint in the folder belongs to another run, or `dataset` is
+                given and the model is neither a `TransformerModel` nor a `RecurrentTranslator`.
             OSError: if a file cannot be written; the previous one is kept.
         """
         state = self._restore(len(batches))
-        if self.chief and self.config is not None:
-            self.run.begin(self.config, self.dataset, batches)
+        if self.chief and self.dataset is not None:
+            self.run.begin(self.config, self.dataset, batches, self.model)
         with interrupt_flag() as interrupt:
             while state.epoch < epochs and not self._out_of_patience(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}")

@@ -26,7 +26,7 @@ from tiny import PAIRS, CallAt  # noqa: E402
 import keras_transformer as kt  # noqa: E402
 from keras_transformer.backends import backend_module  # noqa: E402
 from keras_transformer.runs.folder import make_model  # noqa: E402
-from keras_transformer.training.run import make_optimizer  # noqa: E402
+from keras_transformer.training.run import make_optimizer, number_of_updates  # noqa: E402
 
 SIZES = {"d_model": 32, "h": 2, "d_ff": 64, "n": 1, "max_length": 8, "dtype": "float32"}
 SHORT = {"batch_size": 16, "warmup_steps": 60, "learning_rate_scale": 0.3, "rate": 0.0}
@@ -98,11 +98,11 @@ def write_mid_epoch(folder):
     dataset = kt.PrepareDataset(max_length=config.max_length)(PAIRS)
     run.create(config, dataset)
     model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer)
-    optimizer = make_optimizer(config, "float32")
     batches, validation = (
         dataset.batches(pairs, config.batch_size, seed)
         for pairs, seed in ((dataset.train, config.seed), (dataset.validation, None))
     )
+    optimizer = make_optimizer(config, "float32", number_of_updates(config, batches))
     stop = CallAt(batches, 1, 4, lambda: signal.raise_signal(signal.SIGINT))
     trainer = kt.Trainer(model, optimizer, run.path, config.label_smoothing)
     _, interrupted = trainer.train(stop, validation, config.epochs)

@@ -41,6 +41,20 @@ def test_peak_is_the_last_update_of_the_warm_up(warmup_steps):
     assert rates[0] > 0
 
 
+@pytest.mark.parametrize("warmup_steps", (1, 2, 20))
+def test_linear_decay_falls_in_equal_steps_from_the_peak_to_zero(warmup_steps):
+    paper = WarmupSchedule(d_model=8, warmup_steps=warmup_steps)
+    linear = WarmupSchedule(d_model=8, warmup_steps=warmup_steps, total_steps=20)
+    rates = np.array([float(linear(step)) for step in range(25)])
+    np.testing.assert_allclose(
+        rates[:warmup_steps], [float(paper(step)) for step in range(warmup_steps)], rtol=1e-6
+    )
+    peak = (8 * warmup_steps) ** -0.5
+    decay = np.diff(rates[warmup_steps - 1 : 21])
+    np.testing.assert_allclose(decay, -peak / (21 - warmup_steps), rtol=1e-5)
+    assert rates[19] > 0 and not rates[20:].any()
+
+
 def test_scale_is_a_factor():
     once, thrice = WarmupSchedule(8, 10), WarmupSchedule(8, 10, scale=3.0)
     for step in (0, 9, 50):
@@ -48,9 +62,11 @@ def test_scale_is_a_factor():
 
 
 def test_accumulated_batches_share_the_rate_of_their_update():
-    updates, batches = WarmupSchedule(8, 10), WarmupSchedule(8, 10, accumulation=4)
-    for step in (0, 1, 3, 4, 39, 40, 43, 4003):
-        assert float(batches(step)) == float(updates(step // 4))
+    for total in (None, 90):
+        updates = WarmupSchedule(8, 10, total_steps=total)
+        batches = WarmupSchedule(8, 10, accumulation=4, total_steps=total)
+        for step in (0, 1, 3, 4, 39, 40, 43, 4003):
+            assert float(batches(step)) == float(updates(step // 4))
 
 
 @pytest.mark.parametrize("dtype", ("int32", "int64", "uint8", "float32"))
@@ -89,10 +105,10 @@ def test_recreated_from_its_config():
     saved = json.dumps(keras.optimizers.serialize(optimizer))
     again = keras.optimizers.deserialize(json.loads(saved))
     assert again.get_config() == optimizer.get_config()
-    config = {"d_model": 4, "warmup_steps": 16, "scale": 2.0, "accumulation": 1}
+    config = {"d_model": 4, "warmup_steps": 16, "scale": 2.0, "accumulation": 1, "total_steps": 99}
     again = WarmupSchedule.from_config(config)
     assert again.get_config() == config
-    assert float(again(24)) == pytest.approx(0.2, rel=1e-6)
+    assert float(again(24)) == pytest.approx(0.25 * 75 / 84, rel=1e-6)
 
 
 def test_bad_arguments_are_refused():
@@ -100,5 +116,7 @@ def test_bad_arguments_are_refused():
         return WarmupSchedule(**{"d_model": 8, "warmup_steps": 10, **kwargs})
 
     check_sizes_are_refused(make, "d_model", "warmup_steps")
+    check_refused(make, total_steps=0)
+    check_refused(make, warmup_steps=10, total_steps=9)
     for scale in (0, -1.0, float("nan")):
         check_refused(make, scale=scale)

@@ -29,7 +29,7 @@ NON_DEFAULTS = {
     "data_limits": 2.0,
     "seed": 7,
     "model": "luong",
-    "d_model": 128,
+    "d_model": 256,
     "h": 2,
     "d_ff": 100,
     "n": 1,
@@ -43,6 +43,7 @@ NON_DEFAULTS = {
     "batch_tokens": 500,
     "accumulation": 2,
     "warmup_steps": 10,
+    "decay": "inverse_sqrt",
     "learning_rate_scale": 0.7,
     "label_smoothing": 0.0,
     "clip_norm": 1.0,
@@ -105,11 +106,12 @@ def test_base_has_the_sizes_of_the_paper():
     assert (base.n, base.d_model, base.d_ff, base.h) == (6, 512, 2048, 8)
     assert (base.rate, base.label_smoothing, base.warmup_steps) == (0.1, 0.1, 4000)
     assert not base.norm_first and base.learning_rate_scale == 1.0
+    assert base.decay == "inverse_sqrt"
 
 
 def test_sizes_increase_with_each_preset():
     tiny, small, base = map(RunConfig.from_preset, PRESETS)
-    for name in ("d_model", "d_ff", "n"):
+    for name in ("d_model", "d_ff", "n", "epochs"):
         assert getattr(tiny, name) < getattr(small, name) < getattr(base, name)
 
 
@@ -219,14 +221,15 @@ def test_error_names_unknown_fields_and_the_writing_version():
 
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.parent.name)
-def test_a_missing_field_takes_its_default(path):
+def test_a_missing_field_takes_its_default_or_the_earlier_behavior(path):
     """Runs of earlier versions lack the fields that were added later."""
+    earlier = {"decay": "inverse_sqrt"}
     text = path.read_text(encoding="utf-8")
     saved = RunConfig.from_json(text)
     for field in dataclasses.fields(RunConfig):
         values = json.loads(text)
         values.pop(field.name, None)  # absent if the field is newer than the file
-        expected = {**dataclasses.asdict(saved), field.name: field.default}
+        expected = {**dataclasses.asdict(saved), field.name: earlier.get(field.name, field.default)}
         try:
             expected = RunConfig(**expected)
         except ValueError:  # the default is incompatible with the other values

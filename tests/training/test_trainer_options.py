@@ -33,7 +33,7 @@ def make_trainer(dataset, folder, scale=None, **options):
     keras.utils.set_random_seed(7)
     dtype = config.dtype if "dtype" in options else "float32"
     model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
-    trainer = Trainer(model, make_optimizer(config, dtype), folder, label_smoothing=0.1)
+    trainer = Trainer(model, make_optimizer(config, dtype, 400), folder, label_smoothing=0.1)
     if scale and dtype == "mixed_float16":
         trainer.optimizer.dynamic_scale.assign(scale)
     return trainer
@@ -161,18 +161,43 @@ def test_ema_weights_are_validated_and_saved(dataset, tmp_path):
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-@pytest.mark.parametrize(("model", "scale"), [("transformer", 0.5), ("luong", 3), ("bahdanau", 3)])
-def test_each_model_has_its_own_default_learning_rate_scale(model, scale):
+def schedule_of(config, updates=1000):
+    return make_optimizer(config, "float32", updates).get_config()["learning_rate"]["config"]
+
+
+@pytest.mark.parametrize(
+    ("model", "decay", "scale"),
+    [
+        ("transformer", "linear", 0.64),
+        ("transformer", "inverse_sqrt", 0.5),
+        ("luong", "linear", 3),
+        ("bahdanau", "inverse_sqrt", 3),
+    ],
+)
+def test_each_model_has_its_own_default_learning_rate_scale(model, decay, scale):
     for given in (None, 0.7):
-        config = RunConfig(model=model, learning_rate_scale=given, d_model=64, warmup_steps=100)
-        schedule = make_optimizer(config, "float32").get_config()["learning_rate"]["config"]
-        assert (schedule["d_model"], schedule["warmup_steps"]) == (64, 100)
-        assert schedule["scale"] == (given or scale)
+        sizes = {"d_model": 64, "warmup_steps": 100}
+        config = RunConfig(model=model, decay=decay, learning_rate_scale=given, **sizes)
+        expected = {"accumulation": 1, "total_steps": 1000 if decay == "linear" else None}
+        assert schedule_of(config) == {**sizes, "scale": given or scale, **expected}
+
+
+def test_a_short_run_has_a_short_warm_up_to_the_same_peak_and_says_so(capsys):
+    def peak(schedule):
+        return schedule["scale"] * (schedule["d_model"] * schedule["warmup_steps"]) ** -0.5
+
+    long, short = (schedule_of(RunConfig(warmup_steps=100), n) for n in (500, 40))
+    assert (long["warmup_steps"], short["warmup_steps"]) == (100, 8)
+    assert peak(short) == pytest.approx(peak(long))
+    assert capsys.readouterr().out == (
+        "The run has only 40 updates: 8 of them are the warm-up, instead of 100\n"
+    )
+    assert schedule_of(RunConfig(), 1)["warmup_steps"] == 1
 
 
 def test_make_optimizer_follows_the_settings():
     def options(**settings):
-        return make_optimizer(RunConfig(**settings), "float32").get_config()
+        return make_optimizer(RunConfig(**settings), "float32", 400).get_config()
 
     paper = options()  # section 5.3
     assert (paper["beta_1"], paper["beta_2"], paper["epsilon"]) == (0.9, 0.98, 1e-9)

@@ -1,0 +1,136 @@
+"""What a run folder says about its model: the class and its options, as JSON."""
+
+import dataclasses
+import json
+
+from keras_transformer import __version__
+from keras_transformer._utils.checks import check_integers, given
+from keras_transformer._utils.reading import excerpt, parse_json
+from keras_transformer.models.recurrent import RecurrentTranslator
+from keras_transformer.models.transformer import TransformerModel
+from keras_transformer.runs.config import MAX_SIZES
+
+_CLASSES = {cls.__name__: cls for cls in (TransformerModel, RecurrentTranslator)}
+_NOT_OPTIONS = ("name", "trainable", "dtype")  # of `get_config`
+_MAX_PARAMETERS = 10**9
+# Integers of `model.json`, which limit what a file from elsewhere can make `make` build.
+_LIMITS = {
+    **{name: MAX_SIZES[name] for name in ("d_model", "d_ff", "h", "n")},
+    **dict.fromkeys(("d_k", "d_v", "units"), MAX_SIZES["d_model"]),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelDescription:
+    """The class of a translator, and its options.
+
+    Args:
+        kind: name of the class, "TransformerModel" or "RecurrentTranslator".
+        options: dictionary of the arguments of its `from_config`, without name and dtype.
+    """
+
+    kind: str
+    options: dict
+
+    @classmethod
+    def from_model(cls, model):
+        """Describes a model.
+
+        Raises:
+            ValueError: if the model is of another class or has an option that JSON cannot store.
+        """
+        kind = type(model).__name__
+        if _CLASSES.get(kind) is not type(model):
+            raise ValueError(
+                f"A run folder can describe a {' or a '.join(_CLASSES)} only: omit `dataset`, save "
+                "the weights and the tokenizers yourself, and translate with Translate(model, …). "
+                f"Received: a {kind}"
+            )
+        config = model.get_config()
+        description = cls(kind, {k: x for k, x in config.items() if k not in _NOT_OPTIONS})
+        description.check()
+        return description
+
+    @classmethod
+    def from_config(cls, config, vocab_sizes):
+        """Describes the model of a `RunConfig` with a source and a target vocabulary size."""
+        sizes = dict(zip(("enc_vocab_size", "dec_vocab_size"), vocab_sizes, strict=True))
+        if config.model == "transformer":
+            ties = {"tie_output": config.tie_output, "share_embeddings": config.share_vocabulary}
+            settings = given(**dataclasses.asdict(config.block_settings()))
+            return cls("TransformerModel", {**settings, **sizes, **ties})
+        units = {"d_model": config.d_model, "units": config.d_model}
+        options = {**sizes, **units, "rate": config.rate, "attention": config.model}
+        return cls("RecurrentTranslator", options)
+
+    @classmethod
+    def from_json(cls, text, name):
+        """Reads the output of `to_json`.
+
+        Args:
+            text: the JSON text.
+            name: name of the file for messages.
+
+        Raises:
+            ValueError: if the text is not such a description.
+        """
+        content = parse_json(text, name)
+        try:
+            description = cls(content["kind"], content["options"])
+            description.check()
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(
+                f"{name} must describe a model. Received: {type(error).__name__} {excerpt(content)}"
+            ) from None
+        return description
+
+    def to_json(self):
+        """Returns the description as JSON text, including the version of this package."""
+        content = {"version": __version__, "kind": self.kind, "options": self.options}
+        return json.dumps(content, indent=2) + "\n"
+
+    def check(self):
+        """Raises a ValueError if the class is unknown or an option is not a plain value."""
+        if self.kind not in _CLASSES:
+            raise ValueError(f"`kind` must be one of {list(_CLASSES)}. Received: {self.kind!r}")
+        for name, value in self.options.items():
+            if not isinstance(value, (int, float, str, type(None))):
+                raise ValueError(
+                    f"`{name}` must be a number, a bool, a string or None. "
+                    f"Received: {name}={excerpt(value)}"
+                )
+        sizes = {name: limit for name, limit in _LIMITS.items() if name in self.options}
+        for name, limit in sizes.items():
+            check_integers(1, limit, **{name: self.options[name]})
+
+    def least_parameters(self):
+        """Returns a lower bound of the number of parameters, without building the model."""
+        x = self.options
+        words = max(x["enc_vocab_size"], x["dec_vocab_size"])
+        if self.kind == "RecurrentTranslator":
+            return x["d_model"] * words + x["units"] ** 2
+        per_layer = 2 * x["h"] * (x["d_k"] + x["d_v"]) + x["d_ff"]
+        return x["d_model"] * (words + x["n"] * per_layer)
+
+    def make(self, dtype="float32"):
+        """Builds the model.
+
+        Args:
+            dtype: dtype policy.
+
+        Returns:
+            A built `TransformerModel` or `RecurrentTranslator`.
+
+        Raises:
+            ValueError: if it would have more than a billion parameters.
+        """
+        least = self.least_parameters()
+        if least > _MAX_PARAMETERS:
+            sizes = {name: x for name, x in self.options.items() if name in _LIMITS}
+            raise ValueError(
+                f"The model must have at most {_MAX_PARAMETERS:,} parameters: choose smaller "
+                f"sizes. Received: {least:,} or more, with {sizes}"
+            )
+        model = _CLASSES[self.kind].from_config({**self.options, "dtype": dtype})
+        model.build(((None, None), (None, None)))
+        return model

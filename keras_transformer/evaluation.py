@@ -10,22 +10,28 @@ TOKENIZERS = tuple(BLEU.TOKENIZERS)  # names of the tokenizers of BLEU
 
 
 class Scores(NamedTuple):
-    """Corpus BLEU and chrF, from 0 to 100, and the sacrebleu signatures to report with them."""
+    """Scores from 0 to 100, and the sacrebleu signatures to report BLEU and chrF with.
+
+    `exact` is the percentage of translations that equal a reference, except for punctuation at the
+    end.
+    """
 
     bleu: float
     chrf: float
     bleu_signature: str
     chrf_signature: str
+    exact: float
 
     def __str__(self):
         return (
             f"BLEU {self.bleu:.1f}  ({self.bleu_signature})\n"
-            f"chrF {self.chrf:.1f}  ({self.chrf_signature})"
+            f"chrF {self.chrf:.1f}  ({self.chrf_signature})\n"
+            f"exact {self.exact:.1f}%  (equal to a reference, except for final punctuation)"
         )
 
 
 def score(translations, references, tokenize="13a"):
-    """Computes corpus BLEU and chrF.
+    """Computes corpus BLEU, chrF and the share of exact translations.
 
     Args:
         translations: a list with the translation of each sentence.
@@ -34,7 +40,7 @@ def score(translations, references, tokenize="13a"):
             tokenized, or another one of sacrebleu. It is part of the signature.
 
     Returns:
-        `Scores`, a named tuple of `bleu`, `chrf`, `bleu_signature` and `chrf_signature`.
+        `Scores`, a named tuple of `bleu`, `chrf`, `bleu_signature`, `chrf_signature` and `exact`.
 
     Raises:
         ValueError: if there are no translations, their number is not that of the references, a
@@ -50,6 +56,7 @@ def score(translations, references, tokenize="13a"):
         >>> print(kt.score(translations, references))
         BLEU 100.0  (nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:...)
         chrF 100.0  (nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...)
+        exact 100.0%  (equal to a reference, except for final punctuation)
     """
     check_choice(TOKENIZERS, tokenize=tokenize)
     if (
@@ -71,4 +78,10 @@ def score(translations, references, tokenize="13a"):
     bleu_score = bleu.corpus_score(translations, streams).score
     chrf_score = chrf.corpus_score(translations, streams).score
     signatures = (str(bleu.get_signature()), str(chrf.get_signature()))
-    return Scores(bleu_score, chrf_score, *signatures)
+    exact = [_bare(x) in map(_bare, y) for x, y in zip(translations, references, strict=True)]
+    return Scores(bleu_score, chrf_score, *signatures, 100 * sum(exact) / len(exact))
+
+
+def _bare(sentence):
+    """Returns a sentence without the punctuation at its end."""
+    return sentence.rstrip(" .!?…")

@@ -54,6 +54,12 @@ def test_tokenized_text_can_be_scored():
     assert "tok:none" in scores.bleu_signature
 
 
+def test_exact_is_the_share_of_translations_that_equal_a_reference():
+    references = [["Wir gehen."], ["Er kommt.", "Er kommt heute."], ["Hallo!"], ["Nein."]]
+    translations = ["wir gehen.", "Er kommt heute", "Hallo.", "Nein, danke."]
+    assert score(translations, references).exact == 50  # ignores the full stop, but not capitals
+
+
 def test_matching_any_reference_scores_100():
     references = one_reference_each(REFERENCES)
     references[1] = ["Something else that is wrong.", TRANSLATIONS[1], "And more of it."]
@@ -73,9 +79,9 @@ def test_signature_describes_the_computation(metric):
         assert signature in str(scores)
 
 
-def test_str_shows_both_scores():
+def test_str_shows_all_scores():
     lines = str(score(REFERENCES, one_reference_each(REFERENCES))).splitlines()
-    assert [line.split("  ")[0] for line in lines] == ["BLEU 100.0", "chrF 100.0"]
+    assert [line.split("  ")[0] for line in lines] == ["BLEU 100.0", "chrF 100.0", "exact 100.0%"]
 
 
 def test_empty_translation_lowers_the_score():

@@ -1,4 +1,4 @@
-"""Translates the test set of a run and prints BLEU and chrF."""
+"""Translates the test set of a run, or a file, and prints BLEU, chrF and exact translations."""
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
@@ -11,9 +11,15 @@ from keras_transformer.cli.startup import import_backend
 
 
 def add_arguments(parser):
-    """Adds the run, the BLEU tokenizer and the search options."""
+    """Adds the run, the test file, the BLEU tokenizer and the search options."""
     add_run(parser)
     add_weights(parser)
+    parser.add_argument(
+        "--test",
+        metavar="FILE",
+        help="tab-separated file with a sentence and one or more references per line (default: the "
+        "test part of the run)",
+    )
     parser.add_argument(
         "--tokenize",
         default="13a",
@@ -31,6 +37,7 @@ def run(arguments):
     check_choice(TOKENIZERS, tokenize=arguments.tokenize)
     import_backend()
     scores, translations = kt.evaluate_run(
-        arguments.run, arguments.weights, arguments.tokenize, **options
+        arguments.run, arguments.weights, arguments.tokenize, arguments.test, **options
     )
-    print(f"{arguments.run}: {len(translations):,} test sentences\n{scores}")
+    sentences = f"{len(translations):,} sentences of {arguments.test or 'the test part'}"
+    print(f"{arguments.run}: {sentences}\n{scores}")

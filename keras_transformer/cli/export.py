@@ -1,4 +1,4 @@
-"""Exports a trained run as a TensorFlow SavedModel or a CTranslate2 model."""
+"""Exports a trained run as a SavedModel, to CTranslate2, or as a smaller run in float16."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from keras_transformer.cli.arguments import (
 )
 from keras_transformer.cli.startup import import_backend
 
-FOLDERS = {"saved_model": "saved_model/1", "ctranslate2": "ctranslate2"}
+FOLDERS = {"saved_model": "saved_model/1", "ctranslate2": "ctranslate2", "float16": "float16"}
 
 
 def add_arguments(parser):
@@ -23,11 +23,13 @@ def add_arguments(parser):
         "--to",
         choices=FOLDERS,
         required=True,
-        help="export format; runs with a BPE tokenizer need ctranslate2 (required)",
+        help="export format: saved_model (not for BPE), ctranslate2, or float16, a run folder of "
+        "half the size without checkpoints (required)",
     )
     parser.add_argument(
         "--output",
-        help="output folder (default: RUN/exported/saved_model/1 or RUN/exported/ctranslate2)",
+        help="output folder (default: RUN/exported/saved_model/1, RUN/exported/ctranslate2 or "
+        "RUN/exported/float16)",
     )
     parser.add_argument(
         "--quantization",
@@ -58,17 +60,22 @@ def run(arguments):
 
 
 def _check(arguments):
-    if arguments.to == "saved_model" and arguments.quantization:
+    if arguments.to != "ctranslate2" and arguments.quantization:
         raise ValueError("--quantization requires --to ctranslate2")
     flags = given_search_flags(arguments)
-    if arguments.to == "ctranslate2" and flags:
+    if arguments.to != "saved_model" and flags:
         raise ValueError(
-            f"{flags[0]} requires --to saved_model: CTranslate2 takes search options at "
+            f"{flags[0]} requires --to saved_model: the other formats take search options at "
             "translation time"
         )
 
 
 def _export(arguments, folder, options):
+    if arguments.to == "float16":
+        from keras_transformer.export.float16 import export_float16
+
+        export_float16(arguments.run, folder, arguments.overwrite, arguments.weights)
+        return
     translate = kt.Translate.from_run(arguments.run, arguments.weights)
     if arguments.to == "saved_model":
         from keras_transformer.export.saved_model import export_saved_model

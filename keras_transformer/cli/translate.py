@@ -1,15 +1,16 @@
 """Translates sentences from arguments, a file or standard input with a trained run."""
 
 import sys
+from pathlib import Path
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
-    add_run,
     add_search_options,
     add_weights,
     search_options,
 )
 from keras_transformer.cli.startup import import_backend
+from keras_transformer.data.corpus import bundled_run_path
 
 # Number of sentences that are sorted by length and translated together. On a terminal it is 1, so
 # that each translation is printed before the next prompt.
@@ -18,8 +19,11 @@ WINDOW = 4096
 
 def add_arguments(parser):
     """Adds the run, the sentences, the attention plot and the search options."""
-    parser.epilog = "With --n-best above 1, each output line is a score, a tab and a translation."
-    add_run(parser)
+    parser.epilog = (
+        "Without a run, a bundled one translates: translate 'I am hungry.' "
+        "With --n-best above 1, each output line is a score, a tab and a translation."
+    )
+    parser.add_argument("run", nargs="?", help="folder of a trained run (default: the bundled run)")
     add_weights(parser)
     parser.add_argument(
         "sentences", nargs="*", help="sentences to translate (default: standard input)"
@@ -37,19 +41,34 @@ def add_arguments(parser):
 
 def run(arguments):
     """Prints the translations, with scores if there are several per sentence."""
+    _use_bundled_run(arguments)
     _check(arguments)
     options = search_options(arguments)
-    print(
-        f"Loading {arguments.run}; the first translation takes a few more seconds.",
-        file=sys.stderr,
-        flush=True,
-    )
+    _say(f"Loading {arguments.run}; the first translation takes a few more seconds.")
     import_backend()
     translate = kt.Translate.from_run(arguments.run, arguments.weights)
+    if arguments.run == bundled_run_path():
+        _say(
+            "This run was trained on the bundled corpus of simple sentences and knows "
+            f"{translate.source_tokenizer.vocab_size:,} English words. To train another one: "
+            "python scripts/train.py --help"
+        )
     for hypotheses in _stream(translate, arguments, options):
         _print(hypotheses, with_scores=options.get("n_best", 1) > 1)
         if arguments.attention:
             kt.plot_attention(hypotheses[0], arguments.attention)
+
+
+def _use_bundled_run(arguments):
+    """Sets the bundled run if no run is given, or only a sentence."""
+    run, alone = arguments.run, not (arguments.sentences or arguments.file)
+    if run is not None and alone and "/" not in run and not Path(run).is_dir():
+        arguments.sentences, run = [run], None
+    arguments.run = run or bundled_run_path()
+
+
+def _say(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 def _check(arguments):

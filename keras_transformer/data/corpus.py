@@ -1,4 +1,4 @@
-"""The English-German corpus included in the package."""
+"""The English-German corpus and the run trained on it, which are included in the package."""
 
 from importlib import resources
 from pathlib import Path
@@ -6,4 +6,13 @@ from pathlib import Path
 
 def corpus_path():
     """Returns the path of the English-German corpus, one tab-separated sentence pair per line."""
-    return Path(str(resources.files("keras_transformer.data") / "english-german.tsv"))
+    return _included("english-german.tsv")
+
+
+def bundled_run_path():
+    """Returns the path of the folder of a run that was trained on the corpus."""
+    return _included("bundled-run")
+
+
+def _included(name):
+    return Path(str(resources.files("keras_transformer.data") / name))

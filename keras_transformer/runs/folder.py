@@ -173,14 +173,7 @@ class RunFolder:
 
     def read_test(self):
         """Returns the test part, a list of (source, list of references)."""
-        lines = read_text(self._require(self._test), _MAX_TEXT).splitlines()
-        test = [(source, references) for source, *references in (x.split("\t") for x in lines)]
-        if not test or not all(references for _, references in test):
-            raise ValueError(
-                f"{self._test} must have lines of a source and its references, separated by tabs. "
-                f"Received: {len(test)} lines"
-            )
-        return test
+        return read_references(self._require(self._test))
 
     def read_history(self):
         """Returns the training history, a list with a dictionary of numbers per epoch."""
@@ -276,6 +269,29 @@ class RunFolder:
                 f"Train it with scripts/train.py{' --resume' if self.exists else ''}."
             )
         return file
+
+
+def read_references(path):
+    """Reads sentences and their reference translations from tab-separated text.
+
+    Args:
+        path: path of a UTF-8 file. Each line has a sentence and one or more references.
+
+    Returns:
+        List of (sentence, list of references).
+
+    Raises:
+        FileNotFoundError: if the file does not exist.
+        ValueError: if it is not such a file.
+    """
+    lines = read_text(path, _MAX_TEXT).splitlines()
+    rows = [(source, references) for source, *references in (x.split("\t") for x in lines)]
+    if not rows or not all(references for _, references in rows):
+        raise ValueError(
+            f"{path} must have lines of a source and its references, separated by tabs. "
+            f"Received: {len(rows)} lines"
+        )
+    return rows
 
 
 def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):

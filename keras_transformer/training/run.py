@@ -18,7 +18,7 @@ from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
 from keras_transformer.runs.config import LEARNING_RATE_SCALES
-from keras_transformer.runs.folder import RunFolder, make_model
+from keras_transformer.runs.folder import RunFolder, make_model, read_references
 from keras_transformer.runs.lock import training_lock
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
@@ -250,13 +250,15 @@ def _report(run):
     return scores
 
 
-def evaluate_run(folder, weights="best", tokenize="13a", **options):
-    """Translates the test part of a run and scores the translations.
+def evaluate_run(folder, weights="best", tokenize="13a", test=None, **options):
+    """Translates the test part of a run, or another file, and scores the translations.
 
     Args:
         folder: path of the run folder.
         weights: name of the weights, see `RunFolder.read_model`.
         tokenize: tokenizer of BLEU, "13a" or "none", see `score`.
+        test: path of a tab-separated file with a sentence and one or more references per line;
+            None for the test part of the run.
         **options: fields of `SearchOptions`; by default the search is greedy.
 
     Returns:
@@ -267,6 +269,7 @@ def evaluate_run(folder, weights="best", tokenize="13a", **options):
         print(scores.bleu)
     """
     check_choice(TOKENIZERS, tokenize=tokenize)
-    sources, references = zip(*RunFolder(folder).read_test(), strict=True)
+    rows = RunFolder(folder).read_test() if test is None else read_references(test)
+    sources, references = zip(*rows, strict=True)
     translations = Translate.from_run(folder, weights)(list(sources), **options)
     return score(translations, references, tokenize), translations

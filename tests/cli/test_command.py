@@ -33,7 +33,6 @@ INVALID = {
     "train --preset huge": "argument --preset: invalid choice: 'huge'",
     "train @missing": "No such file or directory: 'missing'",
     "train @recipe.txt": "No closing quotation",
-    "translate": "the following arguments are required: run",
     "translate run one --beam 0": "Received: beam_size=0",
     "translate run one --beam many": "argument --beam: invalid int value: 'many'",
     "translate run one --n-best 2": "Received: n_best=2, beam_size=1",

@@ -85,6 +85,18 @@ def test_evaluate_reproduces_the_scores_of_training(folder, output):
     assert "nrefs:1" in scores[0]
 
 
+def test_evaluate_scores_a_file_with_several_references(folder, output):
+    (folder / "own.tsv").write_text("one\tuno\teins!\ntwo\tzwei\n", encoding="utf-8")
+    printed = run_script("evaluate.py", "runs/numbers", "--test", "own.tsv", folder=folder)
+    assert printed.startswith("runs/numbers: 2 sentences of own.tsv\nBLEU ")
+    assert "nrefs:var" in printed and "\nexact " in printed
+    (folder / "own.tsv").write_text("one\n", encoding="utf-8")
+    error = run_script(
+        "evaluate.py", "runs/numbers", "--test", "own.tsv", folder=folder, expected=2
+    )
+    assert "own.tsv must have lines of a source and its references" in error
+
+
 def test_plot_losses_plots_one_run_or_several(folder, output):
     run_script("plot_losses.py", "runs/numbers", folder=folder)
     run_script(
@@ -238,7 +250,7 @@ def test_a_streamed_run_with_all_options(folder):
         "--warmup-steps 50 --epochs 2\n"
     )
     output = run_script("train.py", "@recipe.txt", "--run", "runs/all", folder=folder)
-    for part in ("batches of 64 tokens", "BLEU", "padding", "15 test sentences"):
+    for part in ("batches of 64 tokens", "BLEU", "padding", "15 sentences"):
         assert part in output
     run = RunFolder(folder / "runs/all")
     history = run.read_history()
@@ -247,7 +259,7 @@ def test_a_streamed_run_with_all_options(folder):
     run_script("average_checkpoints.py", "runs/all", "--last", "2", folder=folder)
     flags = ["--weights", "average", "--beam", "2", "--tokenize", "none"]
     scores = run_script("evaluate.py", "runs/all", *flags, folder=folder)
-    assert "tok:none" in scores and "15 test sentences" in scores
+    assert "tok:none" in scores and "15 sentences of the test part" in scores
     flags = ["one two", "--weights"]
     missing = run_script("translate.py", "runs/all", *flags, "epoch-9", folder=folder, expected=2)
     assert "it has no weights/epoch-9.weights.h5" in missing

@@ -1,5 +1,7 @@
 """translate.py as a user runs it."""
 
+import re
+
 import pytest
 from run_script import Terminal, capture_script, run_script
 from translating import shared_translate
@@ -16,6 +18,20 @@ def test_it_translates_arguments_and_prints_nothing_else(folder):
     output, errors = capture_script("translate.py", "run", *sentences, folder=folder)
     assert output == translations(sentences)
     assert errors == "Loading run; the first translation takes a few more seconds.\n"
+
+
+@pytest.mark.parametrize("arguments", [["I am hungry."], []], ids=["argument", "standard input"])
+def test_without_a_run_the_bundled_one_translates_and_says_what_it_knows(tmp_path, arguments):
+    text = "" if arguments else "I am hungry."
+    output, errors = capture_script("translate.py", *arguments, folder=tmp_path, text=text)
+    assert output == "Ich habe Hunger.\n"
+    assert "bundled-run" in errors and re.search(r"knows \d,\d{3} English words", errors)
+
+
+@pytest.mark.parametrize("name", ["./missing", "missing/run"])
+def test_an_argument_with_a_slash_is_a_run(tmp_path, name):
+    error = run_script("translate.py", name, folder=tmp_path, expected=2)
+    assert "is not a finished run" in error
 
 
 def test_it_translates_standard_input(folder):

@@ -1,5 +1,6 @@
 """Trainer: reproducible runs, exact resumption after interrupts and kills, early stopping."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -15,7 +16,15 @@ from keras import ops
 from quick import some_of
 from tiny import PAIRS, WORDS, CallAt, make_batches, make_dataset, make_model, make_trainer
 
-from keras_transformer import BlockSettings, RunFolder, Trainer, TransformerModel, Translate
+from keras_transformer import (
+    BlockSettings,
+    RunConfig,
+    RunFolder,
+    Trainer,
+    TransformerModel,
+    Translate,
+    train_run,
+)
 from keras_transformer.backends import backend_module
 from keras_transformer.objectives.metrics import loss_and_totals
 from keras_transformer.training.checkpoints import Checkpoints
@@ -81,6 +90,37 @@ def test_it_learns_to_translate(dataset, tmp_path):
 
 
 @pytest.mark.exhaustive  # covered by the run that is interrupted and resumed
+def test_a_dataset_is_enough_to_load_the_run(dataset, tmp_path):
+    def make(dataset):
+        trainer = make_trainer(dataset, tmp_path)
+        trainer.dataset = dataset
+        return trainer
+
+    batches, trainer = make_batches(dataset), make(dataset)
+    trainer.train(*batches, 1)
+    run, sources = RunFolder(tmp_path), [source for source, _ in dataset.test[:9]]
+    translate = Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
+    assert Translate.from_run(tmp_path)(sources) == translate(sources)
+    assert run.exists and run.read_test() == dataset.test
+    history, _ = make(dataset).train(*batches, 2)
+    assert [row["epoch"] for row in history] == [1, 2]
+    with pytest.raises(ValueError, match="by a `Trainer` without a `RunConfig`"):
+        train_run(RunConfig(), tmp_path)
+    other = dataclasses.replace(dataset, test=dataset.test[1:])
+    with pytest.raises(ValueError, match="different data"):
+        make(other).train(*batches, 3)
+
+
+def test_a_subclass_of_the_model_has_no_description(dataset, tmp_path):
+    class Variant(TransformerModel):
+        pass
+
+    model = make_model(dataset, model_class=Variant)
+    trainer = Trainer(model, keras.optimizers.Adam(), tmp_path, dataset=dataset)
+    with pytest.raises(ValueError, match=r"omit `dataset`.* Received: a Variant"):
+        trainer.train(*make_batches(dataset), 1)
+
+
 def test_the_same_seed_gives_the_same_run(dataset, uninterrupted, tmp_path):
     trainer = make_trainer(dataset, tmp_path)
     history, _ = trainer.train(*make_batches(dataset), EPOCHS)

@@ -1,0 +1,56 @@
+"""Export of a run with weights in float16."""
+
+import h5py
+import numpy as np
+import pytest
+from run_script import run_script
+from tiny import make_batches, make_dataset, make_trainer
+from translating import shared_translate, trained, write_run
+
+from keras_transformer import RunFolder, Translate
+from keras_transformer.export.float16 import export_float16
+
+
+@pytest.fixture
+def run(tmp_path):
+    write_run(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_the_export_translates_the_same_from_half_the_size(run, tmp_path):
+    run_script("export.py", "run", "--to", "float16", "--output", "small", folder=tmp_path)
+    sentences = [source for source, _ in trained()[0].test]
+    assert Translate.from_run(tmp_path / "small")(sentences) == shared_translate()(sentences)
+    assert RunFolder(tmp_path / "small").read_test() == RunFolder(run).read_test()
+    dtypes = set()
+    with h5py.File(RunFolder(tmp_path / "small").weights) as file:
+        file.visititems(lambda _, x: dtypes.add(getattr(x, "dtype", None)))
+    assert dtypes == {None, np.dtype("float16")}  # groups have none
+
+
+def test_only_an_export_is_overwritten(run, tmp_path):
+    export_float16(run, tmp_path / "small")
+    with pytest.raises(FileExistsError):
+        export_float16(run, tmp_path / "small")
+    export_float16(run, tmp_path / "small", overwrite=True)
+    with pytest.raises(FileExistsError):
+        export_float16(tmp_path / "small", run, overwrite=True)
+
+
+def test_a_run_of_a_trainer_without_a_config_is_exported(tmp_path):
+    dataset = make_dataset()
+    trainer = make_trainer(dataset, tmp_path / "run")
+    trainer.dataset = dataset
+    trainer.train(*make_batches(dataset), 1)
+    export_float16(tmp_path / "run", tmp_path / "small")
+    assert Translate.from_run(tmp_path / "small")("one")
+
+
+def test_a_weight_that_is_too_large_for_float16_is_refused(run, tmp_path):
+    folder = RunFolder(run)
+    model = folder.read_model()
+    model.weights[0].assign(model.weights[0] * 0 + 1e6)
+    folder.write_weights(model)
+    with pytest.raises(ValueError, match="must be finite"):
+        export_float16(run, tmp_path / "small")
+    assert not (tmp_path / "small").exists()

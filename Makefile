@@ -18,10 +18,13 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests spend most of their time compiling, so optimization does not pay.
 test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train bundled-run test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs clean
+.PHONY: train translate bundled-run test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
+
+translate: .venv/tensorflow ## translate with the bundled run; ARGS='"I am hungry."' passes arguments
+	$(BIN)/python scripts/translate.py $(ARGS)
 
 bundled-run: .venv/tensorflow ## train the run that translates without training, data/bundled-run
 	$(BIN)/python scripts/train.py --run runs/bundled --dtype float32

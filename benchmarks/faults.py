@@ -22,7 +22,7 @@ from keras import ops  # noqa: E402
 import keras_transformer as kt  # noqa: E402
 from keras_transformer._utils.special_tokens import START_ID  # noqa: E402
 from keras_transformer.runs.folder import make_model  # noqa: E402
-from keras_transformer.training.run import make_optimizer  # noqa: E402
+from keras_transformer.training.run import make_optimizer, number_of_updates  # noqa: E402
 
 
 class Default:
@@ -205,11 +205,12 @@ def measure(fault, pairs, seed):
     dataset = fault.prepare(pairs, config)
     keras.utils.set_random_seed(seed)
     model = fault.make_model(config, dataset, "float32")
-    optimizer = make_optimizer(config, "float32")
+    batches = fault.batches(dataset, config)
+    optimizer = make_optimizer(config, "float32", number_of_updates(config, batches))
     validation = dataset.batches(dataset.validation, config.batch_size)
     with tempfile.TemporaryDirectory() as folder:
         trainer = kt.Trainer(model, optimizer, folder, config.label_smoothing, config.patience)
-        history, _ = trainer.train(fault.batches(dataset, config), validation, config.epochs)
+        history, _ = trainer.train(batches, validation, config.epochs)
     sources, references = zip(*dataset.test, strict=True)
     translations = fault.translator(model, dataset)(list(sources))
     loss = min(row["validation_loss"] for row in history)

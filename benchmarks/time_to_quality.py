@@ -49,7 +49,7 @@ def main():
     from keras_transformer import PrepareDataset, RunConfig, Trainer, read_pairs
     from keras_transformer.backends import backend_module
     from keras_transformer.runs.folder import make_model
-    from keras_transformer.training.run import make_optimizer
+    from keras_transformer.training.run import make_optimizer, number_of_updates
 
     config = RunConfig(n_sentences=arguments.n_sentences, seed=arguments.seed)
     dataset = PrepareDataset(config.n_sentences, seed=config.seed)(read_pairs(arguments.pairs))
@@ -57,16 +57,16 @@ def main():
     dtype = "mixed_bfloat16" if backend_module().describe_device().bfloat16 else "float32"
     model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
     clock = Clock(arguments.loss)
+    batches = dataset.batches(dataset.train, config.batch_size, config.seed)
+    validation = dataset.batches(dataset.validation, config.batch_size)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(
             model,
-            make_optimizer(config, dtype),
+            make_optimizer(config, dtype, number_of_updates(config, batches)),
             folder,
             config.label_smoothing,
             writer=clock,
         )
-        batches = dataset.batches(dataset.train, config.batch_size, config.seed)
-        validation = dataset.batches(dataset.validation, config.batch_size)
         with contextlib.suppress(Reached):
             trainer.train(batches, validation, config.epochs)
     if clock.loss > arguments.loss:

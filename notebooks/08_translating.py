@@ -42,12 +42,8 @@ keras.utils.set_random_seed(0)
 # %%
 folder = Path("../runs/course")
 if not RunFolder(folder).weights.exists():
-    config = RunConfig(
-        d_model=128, h=4, d_ff=256, n=2, rate=0.1, epochs=5, warmup_steps=400,
-        learning_rate_scale=1.0,
-    )  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()):
-        train_run(config, folder)
+        train_run(RunConfig(epochs=5), folder)
 
 translate = Translate.from_run(folder)
 test = RunFolder(folder).read_test()

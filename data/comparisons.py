@@ -18,6 +18,7 @@ from grammar import (
 )
 from lexicon import ADJECTIVES, ADJECTIVES_OF, NOUNS, VERB, select
 from parts import (
+    COMMON_PLURALS,
     PRONOUNS,
     WOMENS,
     is_male,
@@ -38,17 +39,28 @@ _SUITED = {
     adjective.english: [noun for noun in _DESCRIBED if adjective in ADJECTIVES_OF[noun.english]]
     for adjective in ADJECTIVES
 }
-_RELATIVES = {"family", "relation"}
-_BELONGINGS = {"own", "clothes", "home", "pet"}
+# Adjectives whose forms of comparison learners meet first.
+_COMPARED = [
+    adjective
+    for adjective in ADJECTIVES
+    if adjective.english
+    in listed(
+        "old; big; small; beautiful; expensive; cheap; warm; cold; long; short; difficult; easy; "
+        "interesting; boring; nice; friendly; young; strong; fast; good; important; modern; "
+        "famous; tall; comfortable; popular"
+    )
+]
+_RELATIVES = {"family", "relation", "body"}  # always somebody's
+_BELONGINGS = {"own", "clothes", "home", "pet", "group"}
 
 
-def described(draw):
-    """A noun and an adjective that suits it."""
-    adjective = draw.one(ADJECTIVES)
+def described(draw, adjectives=ADJECTIVES):
+    """A noun and an adjective, one of those given, that suits it."""
+    adjective = draw.one(adjectives)
     noun = draw.one(_SUITED[adjective.english])
     if draw.chance(0.3):
         noun = draw.one(_DESCRIBED)
-        adjective = draw.one(ADJECTIVES_OF[noun.english])
+        adjective = draw.one([a for a in ADJECTIVES_OF[noun.english] if a in adjectives])
     need(adjective.english != "new" or "person" not in noun.tags)
     return noun, adjective
 
@@ -59,31 +71,37 @@ def _subject_of(draw, noun):
     if tags & _RELATIVES or (tags & _BELONGINGS and draw.chance(0.5)):
         return NounPhrase(noun, draw.one(PRONOUNS))
     unique = "mass" in tags or noun.english in ("weather", "sea")
-    det = "this" if draw.chance(0.4) and not unique else "def"
-    plural = draw.chance(0.3) and noun.plural != "-" and not unique
+    det = draw.one(("this", "that")) if draw.chance(0.4) and not unique else "def"
+    plural = draw.chance(0.3) and noun in COMMON_PLURALS and not unique
     return NounPhrase(noun, det, plural=plural)
 
 
-_COLOURS = listed("red; blue; green; black; white; yellow; brown")
-_UNGRADED = (*_COLOURS, "empty", "delicious")
+_COLOURS = listed("red; blue; green; black; white; yellow; brown; gray; pink; purple")
+_ABSOLUTE = (*_COLOURS, *listed("empty; full; right; wrong; broken; round; wonderful; terrible"))
+_UNGRADED = (*_ABSOLUTE, "delicious", "great")
 _EXCESS = listed(
     "old; big; small; expensive; cold; warm; long; short; heavy; difficult; boring; slow; loud; "
-    "dark; young; sweet; hungry; tired; wide; high; deep; dangerous; bright"
+    "dark; young; sweet; tired; high; dangerous; bright; hot; thick; thin; "
+    "salty; sour; spicy; hard; soft; shy"
 )
-_DEGREES = (("", ""), ("", ""), ("very", "sehr"), ("too", "zu"), ("not", "nicht"))
+_DEGREES = (
+    *(("", ""), ("", ""), ("very", "sehr"), ("too", "zu"), ("not", "nicht"), ("not", "nicht")),
+    *(("really", "wirklich"), ("quite", "ziemlich"), ("so", "so")),
+)
 
 
-@pattern(330)
+@pattern(120)
 def description(draw):
     """The soup is cold. Is the soup too cold?"""
     noun, adjective = described(draw)
     phrase = _subject_of(draw, noun)
     degree, grad = draw.one(_DEGREES)
-    need(degree not in ("too", "very") or adjective.english not in _UNGRADED)
+    need(degree not in ("too", "very", "quite", "so") or adjective.english not in _UNGRADED)
+    need(degree not in ("really", "so") or adjective.english not in _ABSOLUTE)
     need(degree != "too" or adjective.english in _EXCESS)
     be, ist = ("are", "sind") if phrase.plural else ("is", "ist")
     subject, subjekt = english_phrase(phrase), german_phrase(phrase, "nom")
-    if draw.chance(0.2) and degree != "not":
+    if draw.chance(0.2) and degree in ("", "very", "too"):
         return (
             sentence(join([be, subject, degree, adjective.english]), "?"),
             sentence(join([ist, subjekt, grad, adjective.german]), "?"),
@@ -94,11 +112,12 @@ def description(draw):
     )
 
 
-@pattern(100)
+@pattern(45)
 def attribute(draw):
     """That is a difficult question."""
     noun, adjective = described(draw)
     need(not {"mass", *_RELATIVES} & set(noun.tags) and noun.plural != "-")
+    need(adjective.english not in ("right", "wrong"))  # English says "the right word"
     phrase = NounPhrase(noun, "indef", adjective)
     opening, anfang, mark = draw.one(
         paired("that is = das ist = .; is that = ist das = ?; that was = das war = .")
@@ -119,11 +138,10 @@ def _compared(draw, noun):
     return NounPhrase(noun, "this" if draw.chance(0.2) and "mass" not in tags else "def")
 
 
-@pattern(125)
+@pattern(60)
 def comparison(draw):
     """The train is faster than the bus."""
-    noun, adjective = described(draw)
-    need(adjective.english not in (*_COLOURS, "empty"))
+    noun, adjective = described(draw, _COMPARED)
     alike = [n for n in _SUITED[adjective.english] if set(n.tags) & set(noun.tags)]
     other = draw.one([n for n in alike if n is not noun])
     first, second = _compared(draw, noun), _compared(draw, other)
@@ -144,7 +162,7 @@ _TRAITS = paired(
 )
 
 
-@pattern(70)
+@pattern(45)
 def people_compared(draw):
     """Paul is older than his sister."""
     english, german = draw.one(_TRAITS)
@@ -173,10 +191,10 @@ _ARTICLE = {"m": ("der", "den"), "f": ("die", "die"), "n": ("das", "das")}
 def _range_of(draw, noun, you):
     """Among what something is the oldest or the like: "in the city", "that I know"."""
     tags = set(noun.tags)
-    if tags & {"shop", "inn", "sight", "building"} and noun.english != "house":
+    if tags & {"shop", "inn", "sight", "building", "workplace"} and noun.english != "house":
         english, german = draw.one(_IN_TOWN)
         return english, f" {german}"
-    if tags & {"clothes", "furniture"}:
+    if tags & {"clothes", "furniture", "machine"}:
         english, german = draw.one(_IN_STORE)
         return english, f" {german}"
     need(tags & _KNOWN)
@@ -185,12 +203,12 @@ def _range_of(draw, noun, you):
     return knower[0], f", {relative} {knower[1]}"
 
 
-@pattern(90)
+@pattern(40)
 def superlative(draw):
     """This is the oldest church in the city."""
-    noun, adjective = described(draw)
+    noun, adjective = described(draw, _COMPARED)
+    need(adjective.english not in listed("warm; cold; short; easy; boring; friendly; young"))
     need("mass" not in noun.tags and noun.plural != "-" and "person" not in noun.tags)
-    need(adjective.english not in (*_COLOURS, "empty", "dirty", "clean", "new"))
     opening, anfang, mark = draw.one(paired("this is = das ist = .; is that = ist das = ?"))
     where, wo = _range_of(draw, noun, mark == "?")
     article = _ARTICLE[noun.gender][0]
@@ -201,13 +219,14 @@ def superlative(draw):
     )
 
 
-@pattern(70)
+@pattern(35)
 def belongs(draw):
     """This bike belongs to my brother."""
     noun = draw.one(select(listed("own; clothes; pet; house")))
     colours = (*COLOURS_AND_SIZES, "red", "blue", "green", "new", "expensive")
     adjective = attribute_of(draw, noun, colours, 0.4)
-    phrase = NounPhrase(noun, draw.one(("this", "def")), adjective, plural=draw.chance(0.2))
+    several = draw.chance(0.2) and noun in COMMON_PLURALS
+    phrase = NounPhrase(noun, draw.one(("this", "def")), adjective, plural=several)
     owner = draw.one((name, kin, stranger, lambda d: d.one((ICH, WIR, SIE_PLURAL))))(draw)
     need(not (is_male(owner) and noun.english in WOMENS))
     to_whom = (Complement(owner, "dat"),)

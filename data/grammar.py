@@ -102,16 +102,16 @@ _DEFINITE = {
     "acc": {"m": "den", "f": "die", "n": "das", "p": "die"},
     "dat": {"m": "dem", "f": "der", "n": "dem", "p": "den"},
 }
-_DER_WORDS = {"this": "dies", "which": "welch", "every": "jed"}
-_ENGLISH_DER_WORDS = {"def": "the", "this": "this", "which": "which", "every": "every"}
+_DER_WORDS = {"this": "dies", "that": "dies", "which": "welch", "every": "jed"}
+_ENGLISH_DER_WORDS = {"def": "the"} | {word: word for word in _DER_WORDS}
 
 
 @dataclass(frozen=True)
 class NounPhrase:
     """A noun with its determiner, adjectives and number.
 
-    `det` is "def", "indef", "neg" (kein), "bare", "this", "which", "every" or the `Pronoun`
-    of an owner. `count` is an (English, German) number word, `measured` the stuff in a
+    `det` is "def", "indef", "neg" (kein), "bare", "this", "that", "which", "every" or the
+    `Pronoun` of an owner. `count` is an (English, German) number word, `measured` the stuff in a
     measure ("a cup of tea").
     """
 
@@ -122,6 +122,11 @@ class NounPhrase:
     count: tuple | None = None
     measured: Noun | None = None
     person = 3
+
+    def __post_init__(self):
+        """Makes the phrase plural if the noun is always said in the plural ("parents")."""
+        if "pairs" in self.noun.tags:
+            object.__setattr__(self, "plural", True)
 
     @property
     def gender(self):
@@ -235,11 +240,12 @@ def english_phrase(phrase, as_object=False):
 def _english_determiner(phrase, following):
     if isinstance(phrase.det, Pronoun):
         return phrase.det.english_possessive
-    if phrase.det == "this" and phrase.plural:
-        return "these"
+    several = is_plural_in_english(phrase)
+    if phrase.det in ("this", "that") and several:
+        return "these" if phrase.det == "this" else "those"
     if phrase.det in _ENGLISH_DER_WORDS:
         return _ENGLISH_DER_WORDS[phrase.det]
-    return indefinite_article(following) if phrase.det == "indef" and not phrase.plural else ""
+    return indefinite_article(following) if phrase.det == "indef" and not several else ""
 
 
 _CONTRACTIONS = {
@@ -272,6 +278,7 @@ _IRREGULAR_PRESENT = {
     "dürfen": "darf darfst darf dürfen dürft dürfen",
     "mögen": "mag magst mag mögen mögt mögen",
     "wissen": "weiß weißt weiß wissen wisst wissen",
+    "tun": "tue tust tut tun tut tun",
 }
 _PRETERITE_STEMS = {
     "sein": "war", "haben": "hatte", "werden": "wurde", "können": "konnte", "müssen": "musste",
@@ -285,7 +292,18 @@ _INSEPARABLE = ("be", "ver", "er", "ent", "emp", "ge", "zer")
 
 def person_index(subject):
     """Where a subject stands in a row of six verb forms (ich, du, er, wir, ihr, sie)."""
-    return (3 if subject.plural else 0) + subject.person - 1
+    is_plural = subject.plural or getattr(subject, "gender", "") == "p"
+    return (3 if is_plural else 0) + subject.person - 1
+
+
+def is_plural_in_english(subject):
+    """Whether a subject takes plural verbs in English, as "pants" does."""
+    return subject.plural or "several" in getattr(getattr(subject, "noun", None), "tags", ())
+
+
+def english_index(subject):
+    """Where a subject stands in a row of six English verb forms."""
+    return (3 if is_plural_in_english(subject) else 0) + subject.person - 1
 
 
 def verb_stem(infinitive):
@@ -361,8 +379,9 @@ def zu_infinitive(verb):
 
 
 _GERMAN_MODALS = {
-    "can": "können", "must": "müssen", "have to": "müssen", "want to": "wollen",
-    "be allowed to": "dürfen",
+    "can": "können", "must": "müssen", "have to": "müssen", "need to": "müssen",
+    "want to": "wollen",
+    "be allowed to": "dürfen", "may": "dürfen",
 }  # fmt: skip
 _GERMAN_PAST_MODALS = {"could": "können", "had to": "müssen", "wanted to": "wollen"}
 _GERMAN_SUBJUNCTIVES = {"would": "würden", "would like to": "möchten", "should": "sollten"}
@@ -563,11 +582,11 @@ _ENGLISH_BE = {"present": ("am", "are", "is", "are", "are", "are")}
 _ENGLISH_BE["past"] = ("was", "were", "was", "were", "were", "were")
 _ENGLISH_MODALS = {
     "will": "will", "would": "would", "can": "can", "must": "must", "should": "should",
-    "could": "could", "would like to": "would like to",
+    "could": "could", "would like to": "would like to", "may": "may",
 }  # fmt: skip
 _AUXILIARIES = (
     "am", "is", "are", "was", "were", "has", "have", "will", "would", "can", "must", "should",
-    "could", "do", "does", "did",
+    "could", "may", "do", "does", "did",
 )  # fmt: skip
 
 
@@ -585,6 +604,25 @@ def third_person(base):
     return join([form, rest])
 
 
+_DOUBLED = frozenset(
+    (
+        "run",
+        "swim",
+        "sit",
+        "get",
+        "put",
+        "cut",
+        "forget",
+        "begin",
+        "plan",
+        "stop",
+        "jog",
+        "hug",
+        "win",
+    )
+)
+
+
 def ing_form(base):
     """The English form with -ing: making, running, lying."""
     word, _, rest = base.partition(" ")
@@ -592,7 +630,7 @@ def ing_form(base):
         form = word[:-2] + "ying"
     elif word.endswith("e") and not word.endswith("ee") and word != "be":
         form = word[:-1] + "ing"
-    elif word in ("run", "swim", "sit", "get", "put", "cut", "forget", "begin", "plan", "stop"):
+    elif word in _DOUBLED:
         form = word + word[-1] + "ing"
     else:
         form = word + "ing"
@@ -601,7 +639,7 @@ def ing_form(base):
 
 def english_verbs(verb, tense, subject):
     """The English verb group as a list, the finite verb first."""
-    index = person_index(subject)
+    index = english_index(subject)
     third = index == 2
     if verb.english.split()[0] == "be" and tense in _ENGLISH_BE:
         return [_ENGLISH_BE[tense][index], verb.english[3:]]
@@ -634,17 +672,18 @@ _PLAIN_FORMS = {"had": "have", "wanted": "want"}
 def _with_do(verb, tense, subject):
     """The verb group made fit for a question or negation: an auxiliary stands first."""
     group = english_verbs(verb, tense, subject)
-    if group[0] in _AUXILIARIES and tense != "have to" and verb.english != "have":
+    is_auxiliary = group[0] in _AUXILIARIES and verb.english not in ("have", "do")
+    if is_auxiliary and tense != "have to":
         return group
-    if verb.english == "have" and tense not in ("present", "past", "have to"):
+    if verb.english in ("have", "do") and group[0] in _AUXILIARIES and len(group) > 1:
         return group
     if tense == "past":
         return ["did", verb.english]
     if tense in ("had to", "wanted to"):
         first, rest = tense.split()
         return ["did", f"{_PLAIN_FORMS[first]} {rest} {verb.english}"]
-    modal = tense if tense in ("have to", "want to") else ""
-    return ["does" if person_index(subject) == 2 else "do", join([modal, verb.english])]
+    modal = tense if tense in ("have to", "need to", "want to") else ""
+    return ["does" if english_index(subject) == 2 else "do", join([modal, verb.english])]
 
 
 def negate_english(auxiliary):

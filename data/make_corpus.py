@@ -10,13 +10,19 @@ import re
 from itertools import islice
 from pathlib import Path
 
+import combinations
 import comparisons
 import facts
 import infinitives
+import introductions
+import lessons
+import particles
 import questions
+import routines
 import statements
 import subordinate
 import whereabouts
+from contractions import rephrased
 from parts import PATTERNS, Draw, Unsuitable
 
 HERE = Path(__file__).resolve().parent
@@ -29,8 +35,13 @@ MODULES = (
     subordinate,
     infinitives,
     whereabouts,
+    introductions,
+    lessons,
+    particles,
+    routines,
     comparisons,
     facts,
+    combinations,
 )
 
 SEED = 2017
@@ -57,6 +68,7 @@ def candidate(draw, function, taken):
         english, german = function(draw)
     except Unsuitable:
         return None
+    english = rephrased(draw, english)
     fits = SHORTEST <= len(english.split()) <= LONGEST
     return (english, german) if fits and english not in taken else None
 

@@ -49,52 +49,91 @@ PRONOUNS = (ICH, DU, ER, SIE, WIR, SIE_PLURAL)
 YOU_TWO = Pronoun("you two", "you two", "your", "ihr zwei", "euch", "euch", "euer", 2, True)
 IT_DE = {"m": "er", "f": "sie", "n": "es", "p": "sie"}
 
-PEOPLE = select(["person"])
-STRANGERS = [noun for noun in PEOPLE if set(noun.tags) & {"job", "young", "adult"}]
+STRANGERS = select(
+    listed(
+        "teacher; doctor; student; police officer; waiter; waitress; nurse; cook; boy; girl; "
+        "child; man; woman; tourist; player"
+    )
+)
+# What learners say of several; other nouns stay in the singular.
+COMMON_PLURALS = set(select(listed(
+    "animal; count; worn; plant; young; adult; sibling; relation; book; letter; photo; "
+    "picture; car; bike; house; room; window; door; chair; table; glass; cup; plate; bottle; "
+    "question; answer; word; exercise; key; ticket; store; restaurant; hotel; bus; train; "
+    "street; shirt; dress; T-shirt; skirt; hat; ring; movie; song; eye; tooth; email"
+)))  # fmt: skip
 KIN = select(["family", "relation"])
-PLURAL_KIN = {"neighbor", "colleague", "friend", "brother", "sister", "son", "daughter"}
+PLURAL_KIN = {"neighbor", "colleague", "friend", "brother", "sister", "son", "daughter", "cousin"}
 YOUNG = set(select(["young"]))
+GRANDPARENTS = {"grandmother", "grandfather", "grandma", "grandpa", "grandparent"}
 
 # Adjectives that go with an object whatever is done to it; others need a reason.
 _NEUTRAL = frozenset(
     listed(
         "old; new; big; small; beautiful; expensive; cheap; red; blue; green; black; white; "
         "yellow; brown; warm; long; short; light; interesting; exciting; funny; delicious; "
-        "fresh; modern; comfortable; famous; good; important; difficult; sweet; cold"
+        "fresh; modern; comfortable; famous; good; important; difficult; sweet; cold; hot; gray; "
+        "pink; purple; pretty; great"
     )
 )
 _FITTING = {
     "wash": {"dirty"},
     "clean": {"dirty"},
+    "repair": {"broken"},
     "carry": {"heavy", "full"},
     "solve": {"easy"},
 }
 _CREATED = {"write", "need", "bake", "build", "order", "plan", "buy", "cook", "look for", "paint"}
 _PLURAL_DEEDS = set(
-    "eat read wash open repair photograph water feed repeat understand carry solve see explain "
-    "throw-away hear".replace("-", " ").split()
-) | {"throw away"}
-_MOMENTARY = frozenset(
     listed(
-        "open; close; put on; take off; turn on; turn off; carry; hide; throw away; look for; "
-        "hear; forget; feed; water; repeat; pick up; take; wear; pay; miss; bring along; fall "
-        "asleep; wake up; get up; hurry; cry; laugh; smile; sleep; rest; wait"
+        "eat; read; wash; open; repair; water; feed; repeat; understand; carry; solve; see; "
+        "explain; hear"
     )
 )
-_ADULT_DEEDS = {"sell", "rent", "build", "pay", "order", "bake", "repair"}
+_MOMENTARY = frozenset(
+    listed(
+        "open; close; put on; take off; turn on; turn off; carry; look for; "
+        "hear; forget; feed; water; repeat; pick up; take; wear; pay; miss; bring along; pack; "
+        "cut; "
+        "peel; use; sign; count; hug; kiss; check; spell; dry; fry; iron; shower; smoke; "
+        "watch television; make phone calls; fall asleep; wake up; get up; cry; laugh; "
+        "smile; sleep; rest; wait"
+    )
+)
+_ADULT_DEEDS = {
+    "sell",
+    "rent",
+    "build",
+    "pay",
+    "order",
+    "bake",
+    "repair",
+    "book",
+    "reserve",
+}
 _ADULT_THINGS = frozenset(
     listed(
         "beer; wine; coffee; car; house; apartment; bill; computer; camera; carpet; boss; "
-        "colleague; son; daughter; office; television"
+        "colleague; son; daughter; grandson; granddaughter; office; television; husband; wife; "
+        "motorcycle; credit card; suit"
     )
 )
-WOMENS = {"dress", "skirt", "blouse"}
+WOMENS = {"dress", "skirt", "blouse", "handbag"}
 _WORN = {"wear", "put on", "take off", "try on"}
-_ACCIDENTS = {"find", "lose", "forget", "miss"}
+_ACCIDENTS = {"find", "lose", "forget", "miss", "get"}
 _FINDING = {"can", "could", "must", "have to", "had to"}
 _LASTING_STATES = {"know", "love"}  # German tells their past in the preterite
-_FEELINGS = {"laugh", "cry", "smile", "fall asleep", "wake up"}  # nobody plans or has to
-_BARE_IS_ODD = {"learn", "play", "rest", "run", "wait", "sleep"}  # wants a place or manner
+# Nobody plans or has to do these.
+_UNPLANNED = {"laugh", "cry", "smile", "fall asleep", "wake up", "sit"}
+_BARE_IS_ODD = {
+    "learn",
+    "play",
+    "rest",
+    "run",
+    "wait",
+    "sleep",
+    "sit",
+}  # wants a place or manner
 _MORNINGS = {
     "get up": ("this morning", "tomorrow morning"),
     "wake up": ("this morning",),
@@ -103,6 +142,10 @@ _MORNINGS = {
     "dream of": ("yesterday",),
 }
 NEVER_NEGATED = {"love"}
+_OF_SPOUSES = {
+    "husband": (ICH, DU, SIE, SIE_POLITE),
+    "wife": (ICH, DU, ER, SIE_POLITE),
+}
 
 
 class Draw:
@@ -152,7 +195,14 @@ def kin(draw, owner=None):
     noun = draw.one(KIN)
     need(not is_young(owner) or noun.english not in _ADULT_THINGS)
     plural = noun.english in PLURAL_KIN and draw.chance(0.25)
-    return NounPhrase(noun, owner or draw.one(PRONOUNS), plural=plural)
+    owner = owner or draw.one(PRONOUNS)
+    need(may_own(owner, noun))
+    return NounPhrase(noun, owner, plural=plural)
+
+
+def may_own(owner, noun):
+    """Whether somebody may have such a relative: he has a wife, and she has a husband."""
+    return owner in _OF_SPOUSES.get(noun.english, (owner,))
 
 
 def stranger(draw):
@@ -163,11 +213,11 @@ def stranger(draw):
     return NounPhrase(noun, "def", adjective, plural=draw.chance(0.2))
 
 
-def person(draw, pronouns=0.4):
+def person(draw, pronouns=0.5):
     """Anybody who can be the subject of a sentence."""
     if draw.chance(pronouns):
         return draw.one(PRONOUNS)
-    return draw.one((name, kin, kin, stranger, stranger))(draw)
+    return draw.one((name, name, kin, kin, stranger))(draw)
 
 
 def third_person_singular(draw):
@@ -205,10 +255,11 @@ def clash(first, second):
 
 def need_suiting_call(clause, call):
     """Nobody asks Mr. Weber about his skirt."""
-    men = {noun.english for noun in NAMES if noun.gender == "m"}
+    men = {noun.english for noun in NAMES if noun.gender == "m"} | {"sir"}
     is_man = "Mr." in call or call.removeprefix(", ") in men
-    worn = {item.phrase.noun.english for item in clause.objects if hasattr(item.phrase, "noun")}
-    need(not (is_man and worn & WOMENS))
+    nouns = {item.phrase.noun.english for item in clause.objects if hasattr(item.phrase, "noun")}
+    need(not (is_man and nouns & {"husband", *WOMENS}))
+    need(not ("Mrs." in call and "wife" in nouns))
 
 
 def plain(subject):
@@ -258,6 +309,8 @@ def addressee(draw):
         return DU, f", {who}", f", {who}"
     if kind == "children":
         return IHR, ", children", ", Kinder"
+    if draw.chance(0.3):
+        return SIE_POLITE, draw.one((", sir", ", ma'am")), ""
     english, german = polite_name(draw)
     return SIE_POLITE, f", {english}", f", {german}"
 
@@ -297,15 +350,18 @@ def object_for(draw, frame, subject):
     need(not (is_young(subject) and grown))
     need(not isinstance(subject, NounPhrase) or subject.noun is not noun)
     if letter == "n":
-        bare_singular = set(noun.tags) & {"mass", "dish"}
+        bare_singular = set(noun.tags) & {"mass", "dish"} or noun.plural == "-"
         return thing(draw, noun, "bare", verb, 0.15, plural=not bare_singular)
     if letter == "p":
         return _own_thing(draw, noun, subject, verb)
-    det = {"d": "def", "i": "indef", "t": "this"}[letter]
-    if det == "this":
+    det = {"d": "def", "i": "indef", "t": draw.one(("this", "that"))}[letter]
+    if det in ("this", "that"):
         need("mass" not in noun.tags)
     plural = letter in "d" and verb in _PLURAL_DEEDS and draw.chance(0.2)
-    personal = "clothes" in noun.tags or ("own" in noun.tags and "owned" not in noun.tags)
+    plural = plural and noun in COMMON_PLURALS
+    personal = bool({"clothes", "several"} & set(noun.tags)) or (
+        "own" in noun.tags and "owned" not in noun.tags
+    )
     if is_several(subject) and (verb in _WORN or (verb in ("buy", "need") and personal)):
         plural = True
     return thing(draw, noun, det, verb, plural=plural)
@@ -314,9 +370,10 @@ def object_for(draw, frame, subject):
 def _own_thing(draw, noun, subject, verb):
     """Something or somebody that belongs to the subject."""
     if "person" in noun.tags:
+        need(may_own(subject.owner, noun))
         return NounPhrase(noun, subject.owner)
     shared = set(noun.tags) & {"owned", "home", "room", "building", "event", "leave", "outside"}
-    personal = set(noun.tags) & {"clothes", "own"}
+    personal = set(noun.tags) & {"clothes", "own", "several"}
     plural = is_several(subject) and bool(personal) and not shared and noun.english != "car"
     return thing(draw, noun, subject.owner, verb, plural=plural)
 
@@ -356,8 +413,8 @@ def habit(draw, verb=""):
     times = TIMES["habit"]
     if verb == "sleep":
         times = [time for time in times if time.english.startswith("on ")]
-    if verb in ("drink", "eat", "feed", "take"):
-        times = [time for time in times if time.english != "every week"]
+    if verb in ("drink", "eat", "feed", "take", "use", "wear", "shower", "smoke", "do"):
+        times = [time for time in times if time not in TIMES["seldom"]]
     return draw.one(times)
 
 
@@ -416,7 +473,8 @@ def deed_clause(draw, tense, subject=None, when=None, aspects="h-", extra=0.6):
     need(deed.aspect in aspects)
     subject, verb = subject or person(draw), deed.verb.english
     need(verb != "play" or can_play(subject))
-    need(verb not in _FEELINGS or tense in ("progressive", "past", "present"))
+    need(verb not in _UNPLANNED or tense in ("progressive", "past", "present"))
+    need(verb != "ride bikes" or is_several(subject) or tense not in ("progressive", "past"))
     adverbials = []
     if when == "habit":
         adverbials.append(habit(draw, verb))
@@ -432,9 +490,7 @@ def deed_clause(draw, tense, subject=None, when=None, aspects="h-", extra=0.6):
         elif place:
             adverbials.append(place)
     need(verb not in _BARE_IS_ODD or any(a.kind in ("place", "manner") for a in adverbials))
-    need(verb not in ("hurry", "wait") or tense not in ("can", "want to", "would like to"))
-    need(verb != "hurry" or tense not in ("past", "will") or subject.plural)
-    need(verb != "hurry" or tense != "past")
+    need(verb != "wait" or tense not in ("can", "want to", "would like to"))
     return Clause(subject, deed.verb, tense, (), tuple(adverbials))
 
 

@@ -26,6 +26,7 @@ from grammar import (
 )
 from lexicon import CITIES, COUNTRIES, MOODS, PLACES, SUBJECTS_OF_STUDY, TIMES, VERB
 from parts import (
+    GRANDPARENTS,
     NEVER_NEGATED,
     NUMBERS,
     PRONOUNS,
@@ -54,7 +55,7 @@ from parts import (
 
 ALREADY = Adverbial("already", "schon", "already")
 YET = Adverbial("yet", "noch", "already")
-PRESENT_MODALS = ("can", "must", "have to", "want to", "should", "would like to")
+PRESENT_MODALS = ("can", "must", "have to", "need to", "want to", "should", "would like to")
 PAST_MODALS = ("could", "had to", "wanted to")
 
 
@@ -70,50 +71,50 @@ def fronted(clause):
     return sentence(english_fronted(clause, front)), sentence(german_main(clause, front))
 
 
-@pattern(190)
+@pattern(70)
 def habit(draw):
     """Anna often reads a novel."""
     return both(object_clause(draw, "present", "h", when="habit", where=0.15))
 
 
-@pattern(215)
+@pattern(65)
 def progressive(draw):
     """The boy is repairing the bike."""
     when = draw.one((None, None, "gerade", "now"))
     return both(object_clause(draw, "progressive", "h-l", when=when, where=0.3))
 
 
-@pattern(105)
+@pattern(45)
 def state(draw):
     """My sister needs a new coat."""
     return both(object_clause(draw, "present", "s"))
 
 
-@pattern(265)
+@pattern(65)
 def past(draw):
     """We bought a car yesterday."""
     return both(object_clause(draw, "past", when=draw.one((None, "past", "past")), where=0.15))
 
 
-@pattern(135)
+@pattern(35)
 def past_time_first(draw):
     """Yesterday we bought a car."""
     return fronted(object_clause(draw, "past", "h-l", when="past"))
 
 
-@pattern(165)
+@pattern(50)
 def future(draw):
     """I will visit my aunt tomorrow."""
     return both(object_clause(draw, "will", "h-l", when=draw.one((None, "future", "future"))))
 
 
-@pattern(115)
+@pattern(35)
 def future_time_first(draw):
     """Tomorrow I will visit my aunt."""
     return fronted(object_clause(draw, "will", "h-l", when="future"))
 
 
-@pattern(265)
+@pattern(90)
 def modal(draw):
     """We have to clean the kitchen."""
     tense = draw.one(PRESENT_MODALS)
@@ -122,7 +123,7 @@ def modal(draw):
     return both(object_clause(draw, tense, "h-l", when=when, verbs=verbs))
 
 
-@pattern(150)
+@pattern(40)
 def past_modal(draw):
     """She had to sell her bike last week. We couldn't open the bottle."""
     tense = draw.one(PAST_MODALS)
@@ -135,13 +136,13 @@ def past_modal(draw):
 ABLE = frozenset(
     listed(
         "cook; bake; repair; solve; explain; draw; paint; carry; open; close; find; repeat; "
-        "photograph; bring along; pick up; call; visit; turn on; turn off; sell; clean; buy; "
+        "bring along; pick up; call; visit; turn on; turn off; sell; clean; buy; "
         "invite"
     )
 )
 
 
-@pattern(95)
+@pattern(35)
 def allowed(draw):
     """The children are allowed to play in the garden."""
     if draw.chance(0.3):
@@ -161,7 +162,7 @@ _ALLOWED = frozenset(
 )
 
 
-@pattern(180)
+@pattern(60)
 def negated(draw):
     """He is not reading a book."""
     if draw.chance(0.35):
@@ -173,7 +174,7 @@ def negated(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(165)
+@pattern(50)
 def negated_past(draw):
     """We did not buy the car."""
     clause = object_clause(draw, "past", "h-s", when=draw.one((None, None, "past")))
@@ -181,7 +182,7 @@ def negated_past(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(95)
+@pattern(35)
 def negated_modal(draw):
     """I can't find my key."""
     tense = draw.one(("can", "want to", "should"))
@@ -189,7 +190,7 @@ def negated_modal(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(115)
+@pattern(60)
 def already(draw):
     """I have already read the letter."""
     clause = object_clause(draw, "perfect", "h-l", verbs=_FINISHED)
@@ -203,45 +204,53 @@ _FINISHED = frozenset(
     listed(
         "eat; read; write; buy; sell; watch; find; open; close; clean; tidy; wash; repair; "
         "visit; invite; call; pick up; explain; repeat; pay; solve; plan; feed; water; "
-        "photograph; turn on; turn off; try on; order"
+        "turn on; turn off; try on; order"
     )
 )
 
 
-@pattern(190)
+@pattern(60)
 def deed(draw):
     """The children are playing in the garden."""
     return both(deed_clause(draw, "progressive", when=draw.one((None, None, "gerade")), extra=0.9))
 
 
-@pattern(115)
+@pattern(45)
 def deed_habit(draw):
     """My father always sleeps well."""
     return both(deed_clause(draw, "present", when="habit", aspects="h", extra=0.5))
 
 
-@pattern(165)
+@pattern(50)
 def deed_past(draw):
     """The guests came back last night."""
     return both(deed_clause(draw, "past", when=draw.one((None, "past", "past"))))
 
 
-@pattern(90)
+@pattern(35)
 def deed_past_time_first(draw):
     """This morning I got up alone."""
     return fronted(deed_clause(draw, "past", when="past", extra=0.4))
 
 
-@pattern(100)
+@pattern(45)
 def deed_modal(draw):
     """We want to dance tonight."""
     tense = draw.one((*PRESENT_MODALS, "will"))
     when = None if tense == "can" else draw.one((None, "future"))
-    return both(deed_clause(draw, tense, when=when, extra=0.5))
+    clause = deed_clause(draw, tense, when=when, extra=0.5)
+    need(tense != "can" or clause.verb.english not in _UNABLE)
+    return both(clause)
+
+
+_UNABLE = listed("exercise; smoke; make phone calls; watch television; get up")
 
 
 def _is_doctor(subject):
     return isinstance(subject, NounPhrase) and subject.noun.english == "doctor"
+
+
+_ON_THE_WAY = ("to the bus stop", "to the gas station", "to the restroom")
 
 
 def going(draw, tense, when=None, subject=None):
@@ -250,10 +259,11 @@ def going(draw, tense, when=None, subject=None):
     subject = subject or person(draw)
     need(not (is_young(subject) and "bank" in adverbials[0].english))
     need("doctor" not in adverbials[0].english or not _is_doctor(subject))
+    need(adverbials[0].english not in _ON_THE_WAY or not when or adverbials[1] in TIMES["near"])
     return Clause(subject, VERB["go"], tense, (), tuple(adverbials))
 
 
-@pattern(150)
+@pattern(75)
 def going_somewhere(draw):
     """We are going to the park."""
     tense, when = draw.one(
@@ -263,7 +273,7 @@ def going_somewhere(draw):
     return both(replace(clause, negated=tense in ("progressive", "past") and draw.chance(0.3)))
 
 
-@pattern(215)
+@pattern(45)
 def topic(draw):
     """She is waiting for the bus."""
     if draw.chance(0.3):
@@ -273,7 +283,7 @@ def topic(draw):
     return both(clause)
 
 
-@pattern(80)
+@pattern(30)
 def topic_negated(draw):
     """I am not waiting for the bus."""
     if draw.chance(0.4):
@@ -281,7 +291,7 @@ def topic_negated(draw):
     return both(replace(topic_clause(draw, "progressive", aspects="-"), negated=True))
 
 
-@pattern(165)
+@pattern(45)
 def dative_verb(draw):
     """The nurse is helping my grandmother."""
     tense, when = draw.one(
@@ -295,14 +305,11 @@ def dative_verb(draw):
         )
     )
     clause = dative_clause(draw, tense, when=when)
-    need(tense != "can" or clause.verb.english in ("help", "answer", "follow"))
-    if clause.verb.english == "believe":
-        need(tense != "progressive")
-        clause = replace(clause, adverbials=())
+    need(tense != "can" or clause.verb.english in ("help", "answer"))
     return both(clause)
 
 
-@pattern(215)
+@pattern(40)
 def giving(draw):
     """He is showing his sister the photo."""
     tense, when = draw.one(
@@ -319,7 +326,7 @@ def giving(draw):
     return both(giving_clause(draw, tense, when=when))
 
 
-@pattern(100)
+@pattern(45)
 def mood(draw):
     """My colleague is nervous today."""
     tense, when = draw.one((("present", None), ("present", "today"), ("past", "past")))
@@ -330,15 +337,18 @@ def mood(draw):
     elif when:
         adverbials = (time_for(draw, "past", "open"),)
     predicate = draw.one(MOODS)
-    need(predicate[0] not in ("satisfied", "healthy") or not adverbials)
+    need(predicate[0] not in _LASTING or not adverbials)
     clause = Clause(subject, VERB["be"], tense, (), adverbials, draw.chance(0.25), predicate)
     return both(clause)
+
+
+_LASTING = listed("satisfied; healthy; in love; married; single; divorced; shy; lonely; curious")
 
 
 # --- People, places, languages ---------------------------------------------------------------
 
 
-@pattern(85)
+@pattern(35)
 def since(draw):
     """I have been living in Berlin for three years."""
     number, zahl = draw.one(NUMBERS[1:10])
@@ -370,7 +380,7 @@ def _learning(draw):
 _GOING_ON = (_in_city("live"), _in_city("work"), _learning)
 
 
-@pattern(80)
+@pattern(35)
 def language(draw):
     """Her uncle speaks a little Spanish."""
     country = draw.one(COUNTRIES)
@@ -384,13 +394,19 @@ def language(draw):
             ("learn", "past", "{} at school", "in der Schule {}"),
             ("understand", "present", "{}", "{}"),
             ("speak", "can", "{}", "{}"),
+            ("teach", "present", "{}", "{}"),
+            ("teach", "past", "{} at school", "in der Schule {}"),
         )
     )
     predicate = (english.format(country[2]), german.format(country[3]))
-    return both(Clause(person(draw), VERB[verb], tense, predicate=predicate))
+    subject = person(draw)
+    if verb == "teach" and isinstance(subject, NounPhrase):
+        need(subject.noun.english == "teacher" or "job" not in subject.noun.tags)
+        need(not is_young(subject))
+    return both(Clause(subject, VERB[verb], tense, predicate=predicate))
 
 
-@pattern(85)
+@pattern(45)
 def country(draw):
     """Our guests are flying to Japan."""
     where = draw.one(COUNTRIES + CITIES)
@@ -416,11 +432,11 @@ def country(draw):
     return both(Clause(person(draw), VERB[verb], tense, (), tuple(adverbials)))
 
 
-@pattern(60)
+@pattern(35)
 def profession(draw):
     """Her brother is a doctor."""
     male = draw.chance(0.7)
-    jobs = _MENS_JOBS if male else _WOMENS_JOBS
+    jobs = MENS_JOBS if male else WOMENS_JOBS
     english, german = draw.one(jobs)
     subject = third_person_singular(draw) if draw.chance(0.8) else draw.one((ICH, DU))
     if isinstance(subject, NounPhrase):
@@ -438,8 +454,8 @@ def profession(draw):
     return both(clause)
 
 
-_GROWN = ("grandmother", "grandfather", "father", "mother", "boss")
-_MENS_JOBS = [
+_GROWN = (*GRANDPARENTS, "father", "mother", "boss")
+MENS_JOBS = [
     ("teacher", "Lehrer"),
     ("doctor", "Arzt"),
     ("police officer", "Polizist"),
@@ -450,8 +466,18 @@ _MENS_JOBS = [
     ("farmer", "Bauer"),
     ("musician", "Musiker"),
     ("artist", "Künstler"),
+    ("engineer", "Ingenieur"),
+    ("mechanic", "Mechaniker"),
+    ("hairdresser", "Friseur"),
+    ("dentist", "Zahnarzt"),
+    ("lawyer", "Anwalt"),
+    ("actor", "Schauspieler"),
+    ("pilot", "Pilot"),
+    ("programmer", "Programmierer"),
+    ("student", "Student"),
+    ("driver", "Fahrer"),
 ]
-_WOMENS_JOBS = [
+WOMENS_JOBS = [
     ("nurse", "Krankenschwester"),
     ("waitress", "Kellnerin"),
     ("singer", "Sängerin"),
@@ -460,10 +486,18 @@ _WOMENS_JOBS = [
     ("police officer", "Polizistin"),
     ("musician", "Musikerin"),
     ("artist", "Künstlerin"),
+    ("engineer", "Ingenieurin"),
+    ("hairdresser", "Friseurin"),
+    ("dentist", "Zahnärztin"),
+    ("lawyer", "Anwältin"),
+    ("programmer", "Programmiererin"),
+    ("student", "Studentin"),
+    ("cook", "Köchin"),
+    ("saleswoman", "Verkäuferin"),
 ]
 
 
-@pattern(55)
+@pattern(30)
 def study(draw):
     """My cousin is studying law in Vienna."""
     subject, city = draw.one(SUBJECTS_OF_STUDY), draw.one(CITIES)
@@ -482,7 +516,7 @@ def is_old(phrase):
     return phrase.noun.english in _GROWN or "adult" in phrase.noun.tags
 
 
-@pattern(105)
+@pattern(45)
 def together_with(draw):
     """Yesterday I danced with my sister."""
     clause = deed_clause(draw, draw.one(("progressive", "past")), extra=0.5)
@@ -501,7 +535,7 @@ def _as_manner(companion, clause):
     return (Adverbial(english, german, "manner"), *clause.adverbials)
 
 
-@pattern(70)
+@pattern(35)
 def for_somebody(draw):
     """I am baking a cake for my aunt."""
     clause = object_clause(
@@ -531,21 +565,27 @@ def by_vehicle(draw):
             ("taxi", "dem Taxi"),
             ("tram", "der Straßenbahn"),
             ("train", "dem Zug"),
+            ("foot", ""),
         )
     )
-    tense, when = draw.one((("progressive", None), ("past", "past"), ("will", "future")))
+    tense, when = draw.one(
+        (("progressive", None), ("past", "past"), ("will", "future"), ("present", "habit"))
+    )
     clause = going(draw, tense, when)
     need(clause.adverbials[0].english != "home" and "into" not in clause.adverbials[0].english)
     need(vehicle[0] != "train" or clause.adverbials[0].english in _BY_TRAIN)
     need(not is_young(clause.subject) or vehicle[0] not in ("car", "taxi"))
     way = Adverbial(f"by {vehicle[0]}", f"mit {vehicle[1]}", "manner")
+    if vehicle[0] == "foot":
+        way = Adverbial("on foot", "zu Fuß", "manner")
     english = english_main(replace(clause, adverbials=clause.adverbials[:1]))
     tail = join([way.english, *(item.english for item in clause.adverbials[1:])])
-    german = replace(clause, verb=VERB["drive"], adverbials=(*clause.adverbials, way))
+    verb = VERB["go" if vehicle[0] == "foot" else "drive"]
+    german = replace(clause, verb=verb, adverbials=(*clause.adverbials, way))
     return sentence(f"{english} {tail}"), sentence(german_main(german))
 
 
-@pattern(205)
+@pattern(75)
 def being_somewhere(draw):
     """We were at the zoo yesterday. Are the children at school?"""
     place = draw.one(PLACES).here

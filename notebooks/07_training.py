@@ -40,7 +40,7 @@ keras.utils.set_random_seed(0)
 # %% [markdown]
 # ## The data
 #
-# The project brings 12,762 pairs of its own. They are split by *source sentence*: all translations
+# The project brings 17,181 pairs of its own. They are split by *source sentence*: all translations
 # of one sentence are in the same part, because a test sentence must not occur in training. The
 # vocabularies are those of the training part.
 

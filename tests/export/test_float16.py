@@ -37,6 +37,7 @@ def test_only_an_export_is_overwritten(run, tmp_path):
         export_float16(tmp_path / "small", run, overwrite=True)
 
 
+@pytest.mark.exhaustive
 def test_a_run_of_a_trainer_without_a_config_is_exported(tmp_path):
     dataset = make_dataset()
     trainer = make_trainer(dataset, tmp_path / "run")

@@ -199,9 +199,15 @@ FAULTS = {
 }  # fmt: skip
 
 
+SETTINGS = {
+    "d_model": 256, "n": 3, "rate": 0.2, "epochs": 15, "batch_size": 64, "warmup_steps": 600,
+    "decay": "inverse_sqrt",
+}  # fmt: skip
+
+
 def measure(fault, pairs, seed):
     """Trains with a fault; returns the best validation loss and the `Scores` on the test set."""
-    config = kt.RunConfig(n_sentences=10_000, seed=seed, **fault.settings())
+    config = kt.RunConfig(n_sentences=10_000, seed=seed, **{**SETTINGS, **fault.settings()})
     dataset = fault.prepare(pairs, config)
     keras.utils.set_random_seed(seed)
     model = fault.make_model(config, dataset, "float32")

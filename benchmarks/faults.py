@@ -200,8 +200,8 @@ FAULTS = {
 
 
 SETTINGS = {
-    "d_model": 256, "n": 3, "rate": 0.2, "epochs": 15, "batch_size": 64, "warmup_steps": 600,
-    "decay": "inverse_sqrt",
+    "d_model": 256, "d_ff": 512, "n": 3, "rate": 0.2, "epochs": 15, "batch_size": 64,
+    "warmup_steps": 600, "decay": "inverse_sqrt",
 }  # fmt: skip
 
 

@@ -94,9 +94,7 @@ class RunConfig:
     )
     d_model: int = _setting(128, "model size (128: trains in minutes on a CPU)")
     h: int = _setting(4, "number of attention heads (4: head size 32)")
-    d_ff: int = _setting(
-        512, "hidden size of the feed-forward layers (512: 4 d_model, as in the paper)"
-    )
+    d_ff: int = _setting(256, "hidden size of the feed-forward layers (256: for small corpora)")
     n: int = _setting(2, "number of layers in the encoder and the decoder (2: for small corpora)")
     rate: float = _setting(0.1, "dropout rate (0.1: as in the paper)")
     attention_rate: float = _setting(
@@ -112,7 +110,7 @@ class RunConfig:
         True, "share the target embedding with the output layer (True: fewer weights to learn)"
     )
 
-    epochs: int = _setting(10, "maximum number of epochs (10: minutes on a CPU)")
+    epochs: int = _setting(15, "maximum number of epochs (15: minutes on a CPU)")
     batch_size: int = _setting(
         48, "sentence pairs per batch (48: enough updates within a few epochs)"
     )
@@ -329,7 +327,7 @@ _CHOICES = {
 }
 
 PRESETS = {
-    "tiny": {"d_model": 64, "d_ff": 256, "n": 1, "epochs": 5},
+    "tiny": {"d_model": 64, "d_ff": 128, "n": 1, "epochs": 5},
     "small": {},
     "base": {
         "d_model": 512,
@@ -337,7 +335,6 @@ PRESETS = {
         "d_ff": 2048,
         "n": 6,
         "norm_first": False,
-        "epochs": 15,
         "batch_size": 64,
         "warmup_steps": 4000,
         "decay": "inverse_sqrt",

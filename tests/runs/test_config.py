@@ -111,7 +111,7 @@ def test_base_has_the_sizes_of_the_paper():
 
 def test_sizes_increase_with_each_preset():
     tiny, small, base = map(RunConfig.from_preset, PRESETS)
-    for name in ("d_model", "d_ff", "n", "epochs"):
+    for name in ("d_model", "d_ff", "n"):
         assert getattr(tiny, name) < getattr(small, name) < getattr(base, name)
 
 

@@ -13,6 +13,7 @@ import pickle
 import random
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from mutations import mutate_bytes, mutate_hdf5, mutate_json, replace_by_special_file
@@ -247,9 +248,9 @@ def hostile_arguments(rng, workshop):
     parser = make_parser(command)
     flags = [flag for action in parser._actions for flag in action.option_strings]
     argv = [rng.choice([rng.choice(flags), rng.choice(_WORDS)]) for _ in range(rng.randint(0, 6))]
-    printed = io.StringIO()
+    printed, output = io.StringIO(), contextlib.redirect_stdout(io.StringIO())
     try:
-        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stderr(printed), output, mock.patch("sys.stdin", io.StringIO()):
             # Commands that only need their arguments would start to train.
             if command in ("translate", "evaluate", "plot", "export", "average-checkpoints"):
                 main([command, *argv])

@@ -133,7 +133,7 @@ print(f"{float(WarmupSchedule(512)(0)):.3g}")
 # time; leave it out, and an interrupted run resumes.
 
 # %%
-config = RunConfig(epochs=5)
+config = RunConfig(epochs=8)
 folder = Path("../runs/course")
 
 shutil.rmtree(folder, ignore_errors=True)

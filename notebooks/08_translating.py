@@ -113,7 +113,7 @@ plt.show()
 # beam, `length_penalty=0`.
 
 # %%
-sentences = ["She couldn't find the old book.", "Do you know where my brother is?"]
+sentences = ["She couldn't find the old book.", "Where did you buy the blue jacket?"]
 beam_size = 4
 
 for hypotheses in translate.hypotheses(sentences, beam_size=beam_size, n_best=beam_size):

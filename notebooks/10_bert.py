@@ -134,7 +134,7 @@ for axes, (name, chance) in zip(grid, by_chance.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# **Try it**: sentences of your own, with ▢ for the gap. The model knows some 12,000 short sentences
+# **Try it**: sentences of your own, with ▢ for the gap. The model knows some 16,000 short sentences
 # and has read them for a minute; be kind. Which *kind* of word fits, such as an infinitive after
 # *wants to*, it learns long before it learns which word.
 

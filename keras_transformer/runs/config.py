@@ -121,7 +121,9 @@ class RunConfig:
         1, "accumulate gradients over this many batches per update, to save memory (1: no need)"
     )
     warmup_steps: int = _setting(
-        200, "updates until the peak learning rate, fewer in short runs (200: within one epoch)"
+        200,
+        "updates until the peak learning rate; with linear decay at most a fifth of the run "
+        "(200: within one epoch)",
     )
     decay: str = _setting(
         "linear",

@@ -210,6 +210,8 @@ def make_optimizer(config, dtype, updates):
 
 def _make_schedule(config, updates):
     scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model][config.decay]
+    if config.decay != "linear":  # does not depend on the length of the run
+        return WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
     warm_up = min(config.warmup_steps, max(1, int(_MAX_WARM_UP * updates)))
     if warm_up < config.warmup_steps:
         print(
@@ -217,8 +219,7 @@ def _make_schedule(config, updates):
             f"of {config.warmup_steps:,}"
         )
         scale *= (warm_up / config.warmup_steps) ** 0.5  # leaves the peak as it is
-    total = updates if config.decay == "linear" else None
-    return WarmupSchedule(config.d_model, warm_up, scale, config.accumulation, total)
+    return WarmupSchedule(config.d_model, warm_up, scale, config.accumulation, updates)
 
 
 def _make_bleu(config, model, dataset):

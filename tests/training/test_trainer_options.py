@@ -193,6 +193,9 @@ def test_a_short_run_has_a_short_warm_up_to_the_same_peak_and_says_so(capsys):
         "The run has only 40 updates: 8 of them are the warm-up, instead of 100\n"
     )
     assert schedule_of(RunConfig(), 1)["warmup_steps"] == 1
+    # The paper's schedule does not depend on the length of the run.
+    paper = RunConfig(decay="inverse_sqrt")
+    assert schedule_of(paper, 1) == schedule_of(paper, 10**6)
 
 
 def test_make_optimizer_follows_the_settings():

@@ -100,17 +100,14 @@ class RunFolder:
         description = None if config is not None else ModelDescription.from_model(model)
         dataset.source_tokenizer.save(self._source_tokenizer)
         dataset.target_tokenizer.save(self._target_tokenizer)
-        with atomic_replace(self._test) as temporary:
-            temporary.write_text(_test_lines(dataset.test), encoding="utf-8")
-        with atomic_replace(self._data) as temporary:
-            temporary.write_text(json.dumps(_digests(dataset), indent=2) + "\n", encoding="utf-8")
+        _write_text(self._test, _test_lines(dataset.test))
+        _write_text(self._data, json.dumps(_digests(dataset), indent=2) + "\n")
         self._batches.unlink(missing_ok=True)
         # Last, because `exists` looks for one of these files.
         if description is None:
             self.write_config(config)
         else:
-            with atomic_replace(self._model) as temporary:
-                temporary.write_text(description.to_json(), encoding="utf-8")
+            _write_text(self._model, description.to_json())
 
     def check_dataset(self, dataset):
         """Raises a ValueError if the run was started with a different dataset."""
@@ -134,8 +131,7 @@ class RunFolder:
 
     def write_block_stats(self, stats):
         """Writes the statistics of streamed batches, see `StreamedBuckets.block_stats`."""
-        with atomic_replace(self._batches) as temporary:
-            temporary.write_text(json.dumps(stats) + "\n", encoding="utf-8")
+        _write_text(self._batches, json.dumps(stats) + "\n")
 
     def read_block_stats(self):
         """Returns the statistics of streamed batches; None if they are missing or damaged."""
@@ -151,8 +147,7 @@ class RunFolder:
 
     def write_config(self, config):
         """Writes the configuration."""
-        with atomic_replace(self._config) as temporary:
-            temporary.write_text(config.to_json(), encoding="utf-8")
+        _write_text(self._config, config.to_json())
 
     def read_config(self):
         """Returns the configuration, a `RunConfig`."""
@@ -269,6 +264,11 @@ class RunFolder:
                 f"Train it with scripts/train.py{' --resume' if self.exists else ''}."
             )
         return file
+
+
+def _write_text(path, text):
+    with atomic_replace(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def read_references(path):

@@ -1,4 +1,4 @@
-"""What a run folder says about its model: the class and its options, as JSON."""
+"""The description of a run's model: its class and its options, stored as JSON."""
 
 import dataclasses
 import json
@@ -99,9 +99,9 @@ class ModelDescription:
                     f"`{name}` must be a number, a bool, a string or None. "
                     f"Received: {name}={excerpt(value)}"
                 )
-        sizes = {name: limit for name, limit in _LIMITS.items() if name in self.options}
-        for name, limit in sizes.items():
-            check_integers(1, limit, **{name: self.options[name]})
+        for name, limit in _LIMITS.items():
+            if name in self.options:
+                check_integers(1, limit, **{name: self.options[name]})
 
     def least_parameters(self):
         """Returns a lower bound of the number of parameters, without building the model."""

@@ -49,7 +49,7 @@ def main():
     from keras_transformer import PrepareDataset, RunConfig, Trainer, read_pairs
     from keras_transformer.backends import backend_module
     from keras_transformer.runs.folder import make_model
-    from keras_transformer.training.run import make_optimizer, number_of_updates
+    from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
 
     config = RunConfig(n_sentences=arguments.n_sentences, seed=arguments.seed)
     dataset = PrepareDataset(config.n_sentences, seed=config.seed)(read_pairs(arguments.pairs))
@@ -68,7 +68,7 @@ def main():
             writer=clock,
         )
         with contextlib.suppress(Reached):
-            trainer.train(batches, validation, config.epochs)
+            trainer.train(batches, validation, number_of_epochs(config, batches))
     if clock.loss > arguments.loss:
         raise SystemExit(
             f"The validation loss did not reach {arguments.loss}. "

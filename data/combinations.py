@@ -208,7 +208,7 @@ def _worn(draw, subject, det="indef"):
     return _described(draw, english, det, is_several(subject) and english != "belt")
 
 
-@pattern(130)
+@pattern(275)
 def described_object(draw):
     """I need a warm coat. She is wearing a red dress. He has a small brown dog."""
     subject = _who(draw)
@@ -216,7 +216,9 @@ def described_object(draw):
     if kind == "have":
         if draw.chance(0.25):
             english, quality = draw.one(_BODY)
-            phrase = NounPhrase(NOUN[english], "bare", _ADJECTIVE[quality], plural=True)
+            phrase = NounPhrase(
+                NOUN[english], "bare", _ADJECTIVE[quality], plural=english != "hair"
+            )
         else:
             english = draw.one(_HAD)
             several = is_several(subject) and english in ("phone", "bag", "bike", "coat", "jacket")
@@ -242,7 +244,7 @@ def described_object(draw):
     return both(Clause(subject, VERB[verb], tense, (Complement(phrase),)))
 
 
-@pattern(70)
+@pattern(155)
 def liked_object(draw):
     """I like your blue sweater. Do you like the new teacher? We don't like this old car."""
     english = draw.one((*_CLOTHES, *_HAD, "book", "movie", "book"))
@@ -388,7 +390,7 @@ def _is_elder(subject):
 _VERY = paired("very = sehr; too = zu; really = wirklich; always = immer; not = nicht; so = so")
 
 
-@pattern(105)
+@pattern(225)
 def is_quality(draw):
     """My shoes are black. The gray hat is nice. Her husband is very friendly."""
     subject, qualities = _subject_with_qualities(draw)
@@ -417,7 +419,7 @@ def is_quality(draw):
     return _short(draw, both(clause))
 
 
-@pattern(105)
+@pattern(225)
 def two_qualities(draw):
     """The room is big and bright. The hotel is old but nice. I'm tired but happy."""
     if draw.chance(0.25):
@@ -530,7 +532,7 @@ def _served(draw):
     return f"{dish[0]} {side[0]}", f"{dish[1]} {side[1]}"
 
 
-@pattern(120)
+@pattern(260)
 def food_together(draw):
     """I eat chicken with rice for lunch. She drinks coffee without sugar. I'll have the soup."""
     kind = draw.one(("eat", "eat", "drink", "served", "or", "want", "like", "only"))
@@ -643,7 +645,7 @@ def _joined(first, second, case="acc", word=("and", "und")):
     )
 
 
-@pattern(100)
+@pattern(215)
 def things_together(draw):
     """She has a dog and a cat. I don't have a car or a bike. He bought a hat and a red coat."""
     subject = _who(draw, two=False)
@@ -793,7 +795,7 @@ _AT_HAND = listed(
 )
 
 
-@pattern(120)
+@pattern(260)
 def there_is_somewhere(draw):
     """There is a small table in the kitchen. There's milk in the refrigerator. Is there a bank?"""
     if draw.chance(0.2):
@@ -956,7 +958,7 @@ def _worker(draw):
     return who
 
 
-@pattern(110)
+@pattern(240)
 def working_as(draw):
     """She is a doctor. He isn't a teacher, he's a cook. Tom wants to be a pilot."""
     subject = _worker(draw)
@@ -1067,7 +1069,7 @@ def _possessed(draw, noun):
     )
 
 
-@pattern(100)
+@pattern(215)
 def of_somebody(draw):
     """Maria's brother lives in Berlin. Is that Tom's car? My sister's dog is very old."""
     noun = NOUN[draw.one(_OF_NAMED)]
@@ -1135,7 +1137,7 @@ def _standing_alone(owner, gender, case="nom"):
     return owner.possessive + endings[gender]
 
 
-@pattern(80)
+@pattern(170)
 def mine_or_yours(draw):
     """Which bag is yours? That isn't my coat, mine is brown. Is this your key or hers?"""
     noun = NOUN[draw.one(_MINE)]
@@ -1534,7 +1536,7 @@ def _pair_of(draw, first, second, front=None, chance=0.2):
     return sentence(english_main(first)), sentence(german_main(second))
 
 
-@pattern(130)
+@pattern(275)
 def habits_of_mine(draw):
     """I always drink tea in the evening. He reads a book every week. We never eat meat."""
     subject = _actor(draw)
@@ -1570,7 +1572,7 @@ def habits_of_mine(draw):
 _NOW = paired("now = jetzt; right now = gerade; today = heute; alone = allein; together = zusammen")
 
 
-@pattern(105)
+@pattern(225)
 def doing_it_now(draw):
     """I'm cleaning the kitchen. The cat is sleeping under the bed. Is she watching TV?"""
     if draw.chance(0.15):
@@ -1627,7 +1629,7 @@ def _animal_doing(draw):
     return _short(draw, both(clause), 0.4)
 
 
-@pattern(125)
+@pattern(265)
 def did_it(draw):
     """We had dinner at home last Saturday. She called her mother yesterday evening."""
     subject = _actor(draw)
@@ -1677,7 +1679,7 @@ _DONE_SOON = listed(
 _BARE_OBJECTS = ("bread", "coffee")
 
 
-@pattern(120)
+@pattern(260)
 def done_or_not(draw):
     """He didn't come. She has already eaten. They haven't called yet. I've forgotten my pencil."""
     subject = _who(draw)
@@ -1766,7 +1768,7 @@ def _lost(draw, subject):
     return english, german
 
 
-@pattern(130)
+@pattern(275)
 def must_and_can(draw):
     """I have to get up at six tomorrow. You should go to bed now. Can I take a shower?"""
     subject = _actor(draw)
@@ -1835,7 +1837,7 @@ def _should_question(subject, clause):
     return f"{present('sollen', '', person_index(subject))} {rest}"
 
 
-@pattern(110)
+@pattern(240)
 def will_do(draw):
     """I'll call my mother tomorrow. We're going to have dinner at a restaurant tonight."""
     subject = _actor(draw)
@@ -1863,7 +1865,7 @@ def will_do(draw):
     return _pair_of(draw, first, second, time if times else None)
 
 
-@pattern(75)
+@pattern(165)
 def do_you(draw):
     """Do you often watch TV? Did Anna go home? Does your brother play the guitar?"""
     subject, call = asked_about(draw)
@@ -1976,7 +1978,7 @@ def _asked_about(draw):
     return draw.one((ER, SIE, SIE_PLURAL, _first_name(draw), _relative(draw, _PEERS, (DU,))))
 
 
-@pattern(140)
+@pattern(300)
 def asked_with_word(draw):
     """What did you do yesterday? Where is he going so late? When are you going to visit her?"""
     if draw.chance(0.3):
@@ -2114,7 +2116,7 @@ def _hours(draw):
     return f"from {first} to {last}", f"von {erste} bis {'eins' if letzte == 'ein' else letzte}"
 
 
-@pattern(80)
+@pattern(170)
 def open_hours(draw):
     """The bank is open from eight to four. The museum is closed on Mondays. Is it open yet?"""
     if draw.chance(0.3):
@@ -2188,7 +2190,7 @@ _LIKED_NAMES = (
 _SEVERAL_LIKED = listed("potato; cookie; apple; banana; pear; cherry; dog; cat; horse")
 
 
-@pattern(140)
+@pattern(300)
 def more_than(draw):
     """This car is cheaper. My brother is taller than me. She is as old as my sister."""
     kinds = (_more_of_people, _more_of_people, _more_of_things, _more_of_things, _superlative)
@@ -2464,7 +2466,7 @@ def _told_clause(subject, row):
     )
 
 
-@pattern(120)
+@pattern(260)
 def commands(draw):
     """Close the door and sit down. Wait for me in front of the hotel, please. Come here, Anna!"""
     pronoun, *call = addressee(draw)
@@ -2598,7 +2600,7 @@ _LINE_ENDS = paired(
 )
 
 
-@pattern(130)
+@pattern(275)
 def trips(draw):
     """The train to Cologne leaves at six in the evening. We're going to Rome by train."""
     kind = draw.one(("line", "line", "go", "go", "meet", "meet", "saw", "work", "fly", "wait"))
@@ -2765,7 +2767,7 @@ _LASTING = paired(
 )
 
 
-@pattern(85)
+@pattern(180)
 def in_and_for(draw):
     """The course starts in ten minutes. They lived in Italy for a year. I was in bed all day."""
     if draw.chance(0.35):
@@ -2834,7 +2836,7 @@ _LATER_ON = listed("in the morning; on Sundays; tomorrow; on the weekend")
 _NOBODY = Pronoun("nobody", "nobody", "their", "niemand", "niemanden", "niemandem", "sein")
 
 
-@pattern(105)
+@pattern(225)
 def where_one_is(draw):
     """We weren't in Berlin last weekend. He isn't at the office, he's at home. Is Anna here?"""
     subject = _NOBODY if draw.chance(0.1) else _actor(draw)
@@ -2911,7 +2913,7 @@ _HOW_FAR = paired(
 )
 
 
-@pattern(125)
+@pattern(265)
 def little_words(draw):
     """I only have two euros. The bag is too heavy for her. He has a lot of friends, too."""
     kind = draw.one(("much", "much", "only", "only", "too", "too", "far", "rain", "so", "also"))
@@ -3062,7 +3064,7 @@ _OTHER_CAUSES = paired(
 )
 
 
-@pattern(130)
+@pattern(275)
 def two_sentences(draw):
     """I'm sick, so I'm staying at home. He gets up at six and takes a shower. I'm tired, but ..."""
     kind = draw.one(("so", "because", "and", "and", "but", "but", "while"))

@@ -90,7 +90,7 @@ _DEGREES = (
 )
 
 
-@pattern(120)
+@pattern(360)
 def description(draw):
     """The soup is cold. Is the soup too cold?"""
     noun, adjective = described(draw)
@@ -112,7 +112,7 @@ def description(draw):
     )
 
 
-@pattern(45)
+@pattern(140)
 def attribute(draw):
     """That is a difficult question."""
     noun, adjective = described(draw)
@@ -138,7 +138,7 @@ def _compared(draw, noun):
     return NounPhrase(noun, "this" if draw.chance(0.2) and "mass" not in tags else "def")
 
 
-@pattern(60)
+@pattern(180)
 def comparison(draw):
     """The train is faster than the bus."""
     noun, adjective = described(draw, _COMPARED)
@@ -162,7 +162,7 @@ _TRAITS = paired(
 )
 
 
-@pattern(45)
+@pattern(140)
 def people_compared(draw):
     """Paul is older than his sister."""
     english, german = draw.one(_TRAITS)
@@ -203,7 +203,7 @@ def _range_of(draw, noun, you):
     return knower[0], f", {relative} {knower[1]}"
 
 
-@pattern(40)
+@pattern(120)
 def superlative(draw):
     """This is the oldest church in the city."""
     noun, adjective = described(draw, _COMPARED)
@@ -219,7 +219,7 @@ def superlative(draw):
     )
 
 
-@pattern(35)
+@pattern(105)
 def belongs(draw):
     """This bike belongs to my brother."""
     noun = draw.one(select(listed("own; clothes; pet; house")))

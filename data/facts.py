@@ -54,7 +54,7 @@ _COUNTED_TENSES = {
 }  # fmt: skip
 
 
-@pattern(40)
+@pattern(85)
 def counting(draw):
     """She bought six eggs on Monday."""
     verb = draw.one(tuple(_COUNTED))
@@ -75,7 +75,7 @@ _CHEAP = select(
 _DEAR = select(listed("clothes; suitcase; bag; lamp; ring; chair; camera; mirror; blanket"))
 
 
-@pattern(35)
+@pattern(75)
 def price(draw):
     """This red hat costs thirty euros."""
     goods, numbers = draw.one(((_CHEAP, NUMBERS[7:14]), (_DEAR, NUMBERS[13:])))
@@ -89,7 +89,7 @@ def price(draw):
     )
 
 
-@pattern(30)
+@pattern(70)
 def price_question(draw):
     """How much does this hat cost?"""
     noun = draw.one(select(listed("clothes; own; furniture; fruit; pizza")))
@@ -103,7 +103,7 @@ def price_question(draw):
     )
 
 
-@pattern(35)
+@pattern(75)
 def age(draw):
     """My sister is twelve years old."""
     who = draw.one((name, kin, lambda d: d.one((ICH, ER))))(draw)
@@ -141,7 +141,7 @@ _SERVED = paired(
 )
 
 
-@pattern(35)
+@pattern(75)
 def cup_of(draw):
     """I would like to have a cup of tea."""
     measure, stuffs = draw.one(_MEASURES)
@@ -162,7 +162,7 @@ _QUALITIES = paired(
 )
 
 
-@pattern(35)
+@pattern(75)
 def taste(draw):
     """The soup tastes delicious."""
     noun = draw.one(select(("food", "drink")))
@@ -195,7 +195,7 @@ def clock(draw, first=0, last=11):
     )
 
 
-@pattern(35)
+@pattern(75)
 def timetable(draw):
     """The train leaves at half past nine."""
     noun = draw.one(select(listed("train; bus; plane; ship; tram; subway")))
@@ -221,7 +221,7 @@ _ROUTINE_HOURS = {
 }  # fmt: skip
 
 
-@pattern(50)
+@pattern(105)
 def at_time(draw):
     """I get up at six o'clock."""
     verb, tense = draw.one(_ROUTINE)
@@ -251,7 +251,7 @@ _DAYS = (
 )
 
 
-@pattern(35)
+@pattern(75)
 def opening_hours(draw):
     """The museum opens at ten o'clock."""
     (verb, german_verb), nouns, hours = draw.one(_HOURS)
@@ -275,7 +275,7 @@ _NUMBERED = paired(
 )
 
 
-@pattern(30)
+@pattern(70)
 def sum_of(draw):
     """Three plus four is seven. How much is twelve minus five?"""
     first, second = draw.random.randrange(1, 13), draw.random.randrange(1, 9)
@@ -306,7 +306,7 @@ _NUMBERED_PLACES = paired(
 )
 
 
-@pattern(30)
+@pattern(70)
 def numbered(draw):
     """My room number is fifteen. The train leaves from platform six."""
     (english, german), (number, zahl) = draw.one(_NUMBERED_PLACES), draw.one(_NUMBERED)
@@ -326,7 +326,7 @@ _MINUTES = paired(
 _NUANCES = (("", ""), ("", ""), ("already", "schon"), ("almost", "fast"))
 
 
-@pattern(50)
+@pattern(105)
 def time_now(draw):
     """It is half past seven. It is ten past four. It is already nine o'clock."""
     hour = draw.random.randrange(12)
@@ -366,7 +366,7 @@ def day_or_month(draw):
     return f"on the {day} of {month}", f"am {tag} {monat}"
 
 
-@pattern(35)
+@pattern(75)
 def todays_date(draw):
     """Today is the third of May. Tomorrow is the first of June."""
     (month, monat), (day, tag) = draw.one(_MONTHS), draw.one(_ORDINALS)
@@ -379,7 +379,7 @@ def todays_date(draw):
     )
 
 
-@pattern(35)
+@pattern(75)
 def date(draw):
     """The exam is on the third of May."""
     event = NOUN[draw.one(listed("birthday; birthday; exam; concert; party; wedding; appointment"))]
@@ -392,7 +392,7 @@ def date(draw):
     )
 
 
-@pattern(30)
+@pattern(70)
 def birth(draw):
     """My grandmother was born on the fourth of June."""
     who = draw.one((name, kin, lambda d: d.one((ICH, ER))))(draw)
@@ -403,7 +403,7 @@ def birth(draw):
     return sentence(f"{was} born {on}"), sentence(german)
 
 
-@pattern(30)
+@pattern(70)
 def dated_flight(draw):
     """We are flying to Prague on the twentieth of January."""
     city, stadt = draw.one(CITIES)
@@ -427,7 +427,7 @@ _DEGREES = paired(
 )
 
 
-@pattern(30)
+@pattern(70)
 def temperature(draw):
     """It is twenty degrees in Berlin today."""
     (number, zahl), (where, wo) = draw.one(_DEGREES), draw.one(_REGIONS)
@@ -451,7 +451,7 @@ _WET_DAYS = paired(
 )
 
 
-@pattern(30)
+@pattern(70)
 def weather(draw):
     """It is warm in Italy today."""
     where, wo = draw.one(_REGIONS)
@@ -465,7 +465,7 @@ def weather(draw):
     )
 
 
-@pattern(30)
+@pattern(70)
 def rain(draw):
     """It rained in Hamburg last week."""
     where, wo = draw.one(_REGIONS)

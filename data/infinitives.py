@@ -89,7 +89,7 @@ def _who_it_is(draw, who):
     return english, german
 
 
-@pattern(30)
+@pattern(85)
 def relative_person(draw):
     """The man who repaired the car is my neighbor."""
     who = plain(stranger(draw))
@@ -125,7 +125,7 @@ def _that_somebody(clause):
     return f"that {english_main(rest)}", subordinate(rest, _RELATIVE["acc"][gender])
 
 
-@pattern(30)
+@pattern(85)
 def relative_thing(draw):
     """The book that I am reading is boring."""
     tense = draw.one(("past", "progressive"))
@@ -143,7 +143,7 @@ def relative_thing(draw):
     )
 
 
-@pattern(30)
+@pattern(85)
 def relative_object(draw):
     """Where is the coat that you wore?"""
     openings = paired("where is = wo ist = ?; this is = das ist = .; is this = ist das = ?")
@@ -198,7 +198,7 @@ _CATENATIVES = (
 )
 
 
-@pattern(40)
+@pattern(120)
 def infinitive(draw):
     """She forgot to close the window."""
     subject = person(draw)
@@ -217,7 +217,7 @@ _EFFORTS = (
 )  # fmt: skip
 
 
-@pattern(35)
+@pattern(105)
 def it_is_hard(draw):
     """It is difficult to solve this problem."""
     english, german, verbs = draw.one(_EFFORTS)
@@ -241,7 +241,7 @@ _PASTIMES = listed(
 )
 
 
-@pattern(35)
+@pattern(105)
 def time_to(draw):
     """I don't have time to clean the kitchen."""
     subject = person(draw, 0.6)
@@ -265,7 +265,7 @@ _ERRANDS = paired(
 )
 
 
-@pattern(35)
+@pattern(105)
 def purpose(draw):
     """He is going to the supermarket to buy bread."""
     where, verb, kinds = draw.one(_ERRANDS)
@@ -295,7 +295,7 @@ def _liked_thing(draw, subject):
     return clause
 
 
-@pattern(65)
+@pattern(200)
 def likes_doing(draw):
     """Anna likes reading novels."""
     subject = person(draw)
@@ -316,7 +316,7 @@ _SIMULTANEOUS = listed(
 )
 
 
-@pattern(35)
+@pattern(105)
 def and_but(draw):
     """Anna is cooking and Paul is cleaning the kitchen."""
     first, second = person(draw, 0.2), person(draw, 0.2)
@@ -337,7 +337,7 @@ _OBSTACLES = (
 )
 
 
-@pattern(35)
+@pattern(105)
 def but_cannot(draw):
     """I want to buy a car, but I have no money."""
     subject = person(draw, 0.5)
@@ -359,7 +359,7 @@ _MISSING = (
 )
 
 
-@pattern(45)
+@pattern(140)
 def lost_thing(draw):
     """Where is my key? I can't find it."""
     owner = draw.one((ICH, WIR, ER, SIE, SIE_PLURAL))
@@ -385,7 +385,7 @@ _UNGRADED = listed(
 )
 
 
-@pattern(35)
+@pattern(105)
 def it_is(draw):
     """I bought a coat. It is expensive."""
     verbs = listed("buy; find; watch; read; rent; build; write; order; bake")

@@ -130,7 +130,7 @@ def _fitting_name(draw, gender):
     return draw.one([noun.english for noun in NAMES if not gender or noun.gender == gender])
 
 
-@pattern(135)
+@pattern(290)
 def my_name_is(draw):
     """My name is Anna. My brother's name is Paul. Hello, I am Tom."""
     kind = draw.one(("name", "name", "hello", "hello", "am", "kin", "kin", "he"))
@@ -153,7 +153,7 @@ def my_name_is(draw):
     return sentence(english), sentence(german)
 
 
-@pattern(50)
+@pattern(105)
 def name_and_origin(draw):
     """My name is Anna and I come from Italy."""
     english, german = _called(ICH, _fitting_name(draw, ""))
@@ -171,7 +171,7 @@ def name_and_origin(draw):
     return sentence(f"{english} and {more}"), sentence(f"{german} und {mehr}")
 
 
-@pattern(45)
+@pattern(95)
 def what_is_your_name(draw):
     """What is your name, ma'am? What is your sister's name?"""
     subject, call = asked_about(draw)
@@ -190,7 +190,7 @@ def what_is_your_name(draw):
     )
 
 
-@pattern(80)
+@pattern(170)
 def this_is(draw):
     """This is my friend Anna. This is my teacher, Mr. Klein. Is this your sister?"""
     kind = draw.one(("friend", "kin", "kin", "polite", "teacher", "question"))
@@ -245,7 +245,7 @@ def _coming(draw):
     return about
 
 
-@pattern(115)
+@pattern(250)
 def coming_from(draw):
     """I am from Spain. Does your friend come from Poland? We don't come from Munich."""
     about = _coming(draw)
@@ -261,7 +261,7 @@ def coming_from(draw):
     return sentence(english_main(english)), sentence(german_main(german))
 
 
-@pattern(80)
+@pattern(170)
 def where_from(draw):
     """Where do you come from, Mr. Klein? Where is your friend from?"""
     subject, call = asked_about(draw)
@@ -275,7 +275,7 @@ def where_from(draw):
     )
 
 
-@pattern(60)
+@pattern(130)
 def from_but_in(draw):
     """Maria comes from Brazil, but she lives in Berlin."""
     subject = speaker(draw)
@@ -295,7 +295,7 @@ def from_but_in(draw):
     )
 
 
-@pattern(65)
+@pattern(140)
 def nationality(draw):
     """I am American. She is Spanish. Are you German, Mrs. Weber?"""
     english, man, woman, people = draw.one(NATIONALITIES)
@@ -331,7 +331,7 @@ _HOMES = paired(
 )
 
 
-@pattern(95)
+@pattern(205)
 def living(draw):
     """I live in a small house in Hamburg. She lives with her parents."""
     kind = draw.one(("home", "home", "city", "country", "with"))
@@ -358,7 +358,7 @@ def _city_or_country(kind, city, stadt, country, in_):
     return (f"in {city}", f"in {stadt}") if kind == "city" else (f"in {country}", in_)
 
 
-@pattern(40)
+@pattern(45)
 def capital_of(draw):
     """Vienna is the capital of Austria."""
     city, stadt, country, land = draw.one(_CAPITALS)
@@ -406,7 +406,7 @@ _CAPITALS = paired(
 _CHILDREN = ("son", "daughter", "grandson", "granddaughter")
 
 
-@pattern(120)
+@pattern(260)
 def years_old(draw):
     """I am twenty-five years old. My son is six."""
     who = draw.one((ICH, ICH, ICH, ER, SIE, name(draw), kin(draw)))
@@ -425,7 +425,7 @@ def years_old(draw):
     return both(told(who, "be", f"{number} years old", f"{jahre} Jahre alt"))
 
 
-@pattern(45)
+@pattern(85)
 def how_old(draw):
     """How old is your sister?"""
     subject, call = asked_about(draw)
@@ -455,7 +455,7 @@ _WORKPLACES = paired(
 )
 
 
-@pattern(120)
+@pattern(260)
 def job(draw):
     """I am a teacher. My sister works as a nurse. Are you a doctor, Mr. Weber?"""
     asking = draw.chance(0.25)
@@ -476,7 +476,7 @@ def job(draw):
     return both(clause)
 
 
-@pattern(120)
+@pattern(260)
 def workplace(draw):
     """My mother works in a hospital in Munich."""
     (where, wo), (city, stadt) = draw.one(_WORKPLACES), draw.one(CITIES)
@@ -485,7 +485,7 @@ def workplace(draw):
     return said_or_asked(draw, lambda subject: told(subject, "work", where, wo), 0.1, 0.2)
 
 
-@pattern(45)
+@pattern(95)
 def for_a_living(draw):
     """What do you do for a living, ma'am? Where does your father work?"""
     subject, call = asked_about(draw)
@@ -512,7 +512,7 @@ def _counted(draw, english):
     return NounPhrase(noun, "bare", plural=True, count=NUMBERS[number])
 
 
-@pattern(110)
+@pattern(240)
 def relatives(draw):
     """I have two brothers and a sister. Do you have children? She has no siblings."""
     subject = speaker(draw)
@@ -547,7 +547,7 @@ _NOBODY = paired(
 )
 
 
-@pattern(85)
+@pattern(180)
 def whose(draw):
     """This is my bag. Are these your books? That is Anna's car. Whose coat is this?"""
     noun = draw.one(select(listed("own; clothes; pet; house; apartment; room; pairs")))
@@ -589,7 +589,7 @@ _EXTENTS = paired(
 )
 
 
-@pattern(120)
+@pattern(260)
 def speaking(draw):
     """I speak a little German. Do you speak English, sir? She is learning Polish."""
     first, second = draw.one(COUNTRIES), draw.one(COUNTRIES)
@@ -642,7 +642,7 @@ def dative_of(subject):
     return german_phrase(subject, "dat")
 
 
-@pattern(60)
+@pattern(130)
 def how_are_you(draw):
     """How are you today, Anna? How is your mother?"""
     subject, call = asked_about(draw)
@@ -660,7 +660,7 @@ _BEING_WELL = paired(
 )
 
 
-@pattern(60)
+@pattern(130)
 def doing_fine(draw):
     """I am fine. My mother is not well today. Anna is doing well."""
     subject = speaker(draw)
@@ -704,7 +704,7 @@ _AFTER_GREETING = (
 )  # fmt: skip
 
 
-@pattern(125)
+@pattern(265)
 def greeting(draw):
     """Good morning, Mrs. Weber! Hi, Tom! How are you today? See you on Monday, Anna!"""
     pronoun, *call = addressee(draw)
@@ -737,7 +737,7 @@ _YOUR_FAVORS = paired(
 _THANKS = paired("thank you = danke; thanks = danke; thank you very much = vielen Dank")
 
 
-@pattern(80)
+@pattern(170)
 def thanks(draw):
     """Thank you for the coffee. Thank you very much for your help, Mrs. Weber."""
     pronoun, *call = addressee(draw)
@@ -753,7 +753,7 @@ def thanks(draw):
     )
 
 
-@pattern(60)
+@pattern(130)
 def glad_to_meet(draw):
     """Do you know my sister? I know your brother. I have known Anna for two years."""
     whom = draw.one((name, lambda d: kin(d, d.one((ICH, DU, ER, SIE, WIR)))))(draw)
@@ -782,7 +782,7 @@ def glad_to_meet(draw):
     return said_or_asked(draw, about, 0.2, 0.5)
 
 
-@pattern(50)
+@pattern(105)
 def since_when(draw):
     """I have been a teacher for ten years. How long have you been living in Berlin?"""
     (number, zahl), (city, stadt) = draw.one(NUMBERS[1:11]), draw.one(CITIES)

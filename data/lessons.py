@@ -95,7 +95,7 @@ def _ordered(draw):
 _ORDERED_BY_MEASURE = listed("milk; wine; fish; chicken; ice cream; cake; hot chocolate")
 
 
-@pattern(165)
+@pattern(355)
 def would_like(draw):
     """I would like a coffee and a roll, please. A cup of tea, please."""
     english, german = _ordered(draw)
@@ -122,7 +122,7 @@ def would_like(draw):
 _WE_WOULD = ("we would like", "wir möchten")
 
 
-@pattern(45)
+@pattern(95)
 def weighed(draw):
     """I need a kilo of apples. I would like two kilos of potatoes, please."""
     english, german, nouns = draw.one(_WEIGHED)
@@ -144,7 +144,7 @@ _MORNING_FOOD = select(listed("breakfast; hotdrink; milk; orange juice; yogurt")
 _MAIN_FOOD = select(listed("cooked; dish; water; salad; bread"))
 
 
-@pattern(85)
+@pattern(180)
 def at_meals(draw):
     """I eat bread for breakfast. What do you eat for lunch?"""
     meal, mahlzeit = draw.one(_MEALS)
@@ -186,7 +186,7 @@ def _goods(draw):
     return NounPhrase(noun, draw.one(("def", "def", "this")), plural=plural)
 
 
-@pattern(100)
+@pattern(215)
 def how_much(draw):
     """How much is the jacket? How much are these shoes?"""
     phrase = _goods(draw)
@@ -208,7 +208,7 @@ def how_much(draw):
 _COLORS_ASKED = listed("red; blue; green; black; white; yellow; brown; gray; pink; purple")
 
 
-@pattern(70)
+@pattern(155)
 def it_costs(draw):
     """The shoes cost sixty euros. That is twelve euros, please."""
     if draw.chance(0.25):
@@ -259,7 +259,7 @@ _NEARBY = paired(
 )
 
 
-@pattern(170)
+@pattern(360)
 def where_is(draw):
     """Excuse me, where is the train station? Is there a bank near here?"""
     noun = _sought(draw)
@@ -296,7 +296,7 @@ _BEARINGS = paired(
 )
 
 
-@pattern(85)
+@pattern(180)
 def situated(draw):
     """The bank is next to the church. The hotel is between the museum and the park."""
     noun, other, third = _sought(draw), _sought(draw), _sought(draw)
@@ -363,7 +363,7 @@ def _move(draw, pronoun):
     return english, forms[(DU, IHR, SIE_POLITE).index(pronoun)]
 
 
-@pattern(115)
+@pattern(250)
 def directions(draw):
     """Go straight ahead and then turn left. Take the second street on the right, sir."""
     pronoun, *call = addressee(draw)
@@ -400,7 +400,7 @@ _ROOMS_AND_FURNITURE = listed(
 )
 
 
-@pattern(80)
+@pattern(170)
 def home_has(draw):
     """Our apartment has three rooms. There are two bathrooms in our house."""
     noun = NOUN[draw.one(("house", "apartment", "room", "kitchen"))]
@@ -443,7 +443,7 @@ _TOWNS = paired(
 _MANY = paired("many = viele; many = viele; no = keine; only two = nur zwei; a lot of = viele")
 
 
-@pattern(70)
+@pattern(155)
 def there_are(draw):
     """There are twenty children in my class. There are many tigers at the zoo."""
     groups, numbers = draw.one(((_GROUPS, NUMBERS[1:14]), (_TOWNS, NUMBERS[1:5])))
@@ -476,7 +476,7 @@ _LIKED = select(listed(
 ))  # fmt: skip
 
 
-@pattern(150)
+@pattern(325)
 def likes(draw):
     """I like cats. Do you like fish? My sister doesn't like coffee."""
     noun = draw.one(_LIKED)
@@ -530,7 +530,7 @@ def _gerund(english):
     return english_gerund(Clause(ICH, replace(VERB["play"], english=english)))
 
 
-@pattern(205)
+@pattern(440)
 def likes_to(draw):
     """I like to swim. Do you like playing tennis? Anna doesn't like to cook."""
     english, verb, german = _hobby(draw)
@@ -591,7 +591,7 @@ def _leisure_time(draw, subject, english):
 _FREE_TIME = replace(NOUN["music"], german="Freizeit", english="free time")
 
 
-@pattern(100)
+@pattern(215)
 def leisure(draw):
     """On the weekend we often play soccer. I read a lot in my free time."""
     english, verb, german = _hobby(draw)
@@ -610,7 +610,7 @@ def leisure(draw):
     return fronted(clause) if draw.chance(0.4) else both(clause)
 
 
-@pattern(55)
+@pattern(120)
 def can_do(draw):
     """Can you swim? My sister can play the piano very well. I can't cook."""
     english, verb, german = _hobby(draw)
@@ -664,7 +664,7 @@ _FAVORITES = (
 )  # fmt: skip
 
 
-@pattern(140)
+@pattern(300)
 def favorite(draw):
     """My favorite color is blue. What is your favorite animal, Paul?"""
     english, german, gender, answers = draw.one(_FAVORITES)
@@ -686,7 +686,7 @@ def favorite(draw):
     return both(Clause(phrase, VERB["be"], predicate=answer))
 
 
-@pattern(40)
+@pattern(85)
 def my_hobby(draw):
     """My hobby is swimming. My hobbies are music and reading."""
     first, second = draw.one(_NAMED_HOBBIES), draw.one(_NAMED_HOBBIES)
@@ -712,7 +712,7 @@ _NAMED_HOBBIES = paired(
 _PAIRED_PARTS = listed("hand; arm; leg; foot; eye; ear; tooth; knee; finger; shoulder")
 
 
-@pattern(115)
+@pattern(250)
 def hurting(draw):
     """My head hurts. Do your feet hurt, Anna? Her back doesn't hurt."""
     noun = draw.one(select(["body"]))
@@ -743,7 +743,7 @@ _AILMENTS = paired(
 )
 
 
-@pattern(85)
+@pattern(180)
 def ailment(draw):
     """I have a headache. Does your son have a fever? She had a toothache yesterday."""
     english, german = draw.one(_AILMENTS)
@@ -761,7 +761,7 @@ def ailment(draw):
     return both(about(speaker(draw)))
 
 
-@pattern(45)
+@pattern(95)
 def body_parts(draw):
     """She has blue eyes. My brother has long hair. You have beautiful eyes."""
     looks = (
@@ -797,7 +797,7 @@ _HAVING = paired(
 )
 
 
-@pattern(100)
+@pattern(215)
 def hungry(draw):
     """I am hungry. Are you thirsty, children? She is not afraid."""
     english, german = draw.one(_HAVING)
@@ -835,7 +835,7 @@ def hungry(draw):
 _FEELING = paired("cold = kalt; hot = heiß; cold = kalt; bored = langweilig")
 
 
-@pattern(70)
+@pattern(155)
 def feeling_cold(draw):
     """I am cold. Are you bored, children? My brother is hot."""
     english, german = draw.one(_FEELING)
@@ -882,7 +882,7 @@ _WHEN_HAVING = paired(
 )
 
 
-@pattern(100)
+@pattern(215)
 def having_something(draw):
     """I have a question. Do you have time tomorrow? She has an appointment on Friday."""
     english, german = draw.one(_POSSESSED)
@@ -906,7 +906,7 @@ def having_something(draw):
     return both(clause)
 
 
-@pattern(70)
+@pattern(155)
 def appointment(draw):
     """My appointment is on Monday at three o'clock. I have an exam on Friday at nine o'clock."""
     event = NOUN[draw.one(_DATED)]
@@ -973,7 +973,7 @@ def _without_adjective(clause):
     return replace(clause, objects=(replace(item, phrase=replace(item.phrase, adjective=None)),))
 
 
-@pattern(115)
+@pattern(250)
 def may_i(draw):
     """Can I open the window? May I please use your phone? Can we take the bus, please?"""
     subject = draw.one((ICH, ICH, WIR))
@@ -989,7 +989,7 @@ def may_i(draw):
     return asked(clause, call=(please, ""))
 
 
-@pattern(95)
+@pattern(205)
 def can_you(draw):
     """Can you help me, please? Can you please repeat the question, sir?"""
     pronoun, *call = addressee(draw)
@@ -1066,7 +1066,7 @@ def _joint_deed(draw):
     return english, join([german, verb.prefix + verb.german])
 
 
-@pattern(115)
+@pattern(250)
 def lets_go(draw):
     """Let's go to the movies tonight. Let's play soccer in the park!"""
     english, german = _joint_deed(draw)
@@ -1097,7 +1097,7 @@ _FORBIDDEN = paired(
 )
 
 
-@pattern(70)
+@pattern(155)
 def do_not(draw):
     """Don't speak so fast, please! Don't play in the street, children!"""
     pronoun, *call = addressee(draw)
@@ -1127,7 +1127,7 @@ _TO_CHILDREN = listed(
 )
 
 
-@pattern(85)
+@pattern(180)
 def answered(draw):
     """Yes, I speak German. No, she doesn't have a car."""
     negated = draw.chance(0.5)
@@ -1195,7 +1195,7 @@ def _with_front(draw, first, second, time):
     return sentence(english_main(first)), sentence(german_main(second))
 
 
-@pattern(150)
+@pattern(325)
 def sky(draw):
     """It is cold today. It will be sunny in Berlin tomorrow. Is it windy outside?"""
     quality, place = draw.one(_SKY), _weather_place(draw)
@@ -1223,7 +1223,7 @@ _SEASONS = paired(
 )
 
 
-@pattern(115)
+@pattern(250)
 def raining(draw):
     """It is raining in Munich. It will snow tomorrow. It often rains in the fall."""
     verb, place = VERB[draw.one(("rain", "snow"))], _weather_place(draw)
@@ -1257,7 +1257,7 @@ _QUALITIES = paired(
 )
 
 
-@pattern(80)
+@pattern(170)
 def weather_was(draw):
     """The weather was nice yesterday. How is the weather in Hamburg? The sun is shining."""
     if draw.chance(0.25):

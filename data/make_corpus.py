@@ -15,6 +15,7 @@ import comparisons
 import facts
 import infinitives
 import introductions
+import joined
 import lessons
 import particles
 import questions
@@ -27,6 +28,7 @@ from parts import PATTERNS, Draw, Unsuitable
 
 HERE = Path(__file__).resolve().parent
 EVERYDAY = HERE / "everyday.tsv"
+FIRST = HERE / "first-sentences.tsv"
 CORPUS = HERE / "english-german.tsv"
 # Importing these modules registers their patterns in PATTERNS.
 MODULES = (
@@ -42,6 +44,7 @@ MODULES = (
     comparisons,
     facts,
     combinations,
+    joined,
 )
 
 SEED = 2017
@@ -56,8 +59,13 @@ def words_of(text):
     return re.findall(r"[\w'-]+", text.lower())
 
 
-def read_everyday(path=EVERYDAY):
-    """Returns the hand-written pairs."""
+def key(english):
+    """Returns what identifies a sentence: its words, whatever its punctuation."""
+    return " ".join(words_of(english))
+
+
+def read_pairs(path):
+    """Returns the lines of a file of pairs."""
     lines = path.read_text(encoding="utf-8").split("\n")
     return [tuple(line.split("\t")) for line in lines if line]
 
@@ -70,7 +78,7 @@ def candidate(draw, function, taken):
         return None
     english = rephrased(draw, english)
     fits = SHORTEST <= len(english.split()) <= LONGEST
-    return (english, german) if fits and english not in taken else None
+    return (english, german) if fits and key(english) not in taken else None
 
 
 def rarity(pair, counts):
@@ -88,7 +96,7 @@ def draw_pattern(name, function, quota, taken, counts):
             failures += 1
             continue
         best = min(drawn, key=lambda pair: rarity(pair, counts))
-        taken.add(best[0])
+        taken.add(key(best[0]))
         pairs.append(best)
         for word in words_of(best[0]):
             counts[word] = counts.get(word, 0) + 1
@@ -97,8 +105,8 @@ def draw_pattern(name, function, quota, taken, counts):
 
 def make_by_pattern():
     """Returns a dictionary from pattern names to pairs; "everyday" has the hand-written ones."""
-    everyday = read_everyday()
-    taken, counts = {english for english, _ in everyday}, {}
+    everyday = read_pairs(EVERYDAY)
+    taken, counts = {key(english) for english, *_ in everyday + read_pairs(FIRST)}, {}
     by_pattern = {"everyday": everyday}
     for name, function, quota in sorted(PATTERNS):
         by_pattern[name] = draw_pattern(name, function, quota, taken, counts)

@@ -57,7 +57,7 @@ def _known_clause(draw, subject=None):
     return Clause(subject, VERB[kind], tense, predicate=(english, german))
 
 
-@pattern(80)
+@pattern(170)
 def also(draw):
     """I also speak German. My brother lives in Berlin, too."""
     clause = _known_clause(draw)
@@ -68,7 +68,7 @@ def also(draw):
     return sentence(f"{english_main(clause)}, too"), sentence(german_main(auch))
 
 
-@pattern(65)
+@pattern(140)
 def still(draw):
     """She is still sleeping. Do you still live in Munich?"""
     noch = Adverbial("still", "noch", "often")
@@ -85,7 +85,7 @@ def still(draw):
 _GOING_ON = listed("sleep; work; learn; wait; play; rest; read; dance; swim; sing; cook; run; lie")
 
 
-@pattern(55)
+@pattern(120)
 def again(draw):
     """I forgot my umbrella again."""
     tense = draw.one(("past", "past", "progressive", "have to"))
@@ -106,7 +106,7 @@ _OPENERS = paired(
 )
 
 
-@pattern(100)
+@pattern(215)
 def opener(draw):
     """Maybe I will visit my aunt tomorrow. Unfortunately we missed the train."""
     english, german = draw.one(_OPENERS)
@@ -162,7 +162,7 @@ _STUFF = (
 )
 
 
-@pattern(100)
+@pattern(215)
 def amount(draw):
     """I have a lot of friends. She bought a few apples. We need more time."""
     subject = person(draw, 0.65)
@@ -181,7 +181,7 @@ def amount(draw):
     return both(Clause(subject, VERB[verb], tense, (Complement(phrase),)))
 
 
-@pattern(40)
+@pattern(85)
 def two_subjects(draw):
     """Anna and I are going to the movies. Paul and Maria live in Berlin."""
     first = name(draw)
@@ -217,7 +217,7 @@ def _clause_of_two(draw, subject):
     return clause
 
 
-@pattern(40)
+@pattern(85)
 def too_much(draw):
     """I work a lot. You drink too much coffee."""
     subject = person(draw, 0.7)
@@ -234,7 +234,7 @@ def too_much(draw):
     return both(Clause(subject, VERB[verb], "present", (Complement(phrase),)))
 
 
-@pattern(45)
+@pattern(95)
 def how_many(draw):
     """How many children do you have, Mr. Weber? How many apples did Anna buy?"""
     subject, call = asked_about(draw)
@@ -256,7 +256,7 @@ _COUNTED_BELONGINGS = [
 ]
 
 
-@pattern(40)
+@pattern(85)
 def what_color(draw):
     """What color is your car? What color are these shoes?"""
     noun = draw.one(
@@ -281,7 +281,7 @@ _SPANS = paired(
 _EVENTS = [NOUN[word] for word in listed("concert; movie; exam; course; meeting; trip; test; game")]
 
 
-@pattern(65)
+@pattern(140)
 def duration(draw):
     """The movie is two hours long. I slept for eight hours. How long is the course?"""
     span, dauer = draw.one(_SPANS)
@@ -306,7 +306,7 @@ def duration(draw):
 _LENGTHY = listed("sleep; work; learn; wait; read; swim; dance; run; play; cook; rest; hike; fish")
 
 
-@pattern(40)
+@pattern(85)
 def how_often(draw):
     """How often do you play soccer, Anna? How often does your brother go to the gym?"""
     subject, call = asked_about(draw)

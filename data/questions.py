@@ -74,7 +74,7 @@ def asked_person(draw):
     return subject, ("", "")
 
 
-@pattern(60)
+@pattern(180)
 def yes_no(draw):
     """Do you need a coat?"""
     subject, call = asked_person(draw)
@@ -86,7 +86,7 @@ def yes_no(draw):
     return asked(clause, call=call)
 
 
-@pattern(45)
+@pattern(140)
 def yes_no_past(draw):
     """Did the baker sell his house?"""
     subject, call = asked_person(draw)
@@ -94,7 +94,7 @@ def yes_no_past(draw):
     return asked(clause, call=call)
 
 
-@pattern(45)
+@pattern(140)
 def yes_no_modal(draw):
     """Can you open the window?"""
     subject, call = asked_person(draw)
@@ -103,7 +103,7 @@ def yes_no_modal(draw):
     return asked(clause, call=call)
 
 
-@pattern(35)
+@pattern(105)
 def yes_no_deed(draw):
     """Did you sleep well?"""
     subject, call = asked_person(draw)
@@ -112,7 +112,7 @@ def yes_no_deed(draw):
     return asked(deed_clause(draw, tense, subject, when=when), call=call)
 
 
-@pattern(50)
+@pattern(155)
 def what(draw):
     """What did your mother cook yesterday?"""
     subject, call = asked_person(draw)
@@ -142,7 +142,7 @@ _WHAT = frozenset(
 )
 
 
-@pattern(45)
+@pattern(140)
 def why(draw):
     """Why are you selling your house?"""
     subject, call = asked_person(draw)
@@ -159,7 +159,7 @@ def why(draw):
     return asked(clause, ("why", "warum"), call)
 
 
-@pattern(40)
+@pattern(120)
 def when(draw):
     """When will Paul visit his aunt?"""
     subject, call = asked_person(draw)
@@ -180,7 +180,7 @@ _WHEN = frozenset(
 )
 
 
-@pattern(45)
+@pattern(140)
 def where(draw):
     """Where did you buy this hat?"""
     subject, call = asked_person(draw)
@@ -197,7 +197,7 @@ def where(draw):
     return asked(clause, ("where", "wo"), call)
 
 
-@pattern(35)
+@pattern(105)
 def where_deed(draw):
     """Where do you work, Mr. Weber?"""
     subject, call = asked_person(draw)
@@ -214,7 +214,7 @@ def where_deed(draw):
     return asked(Clause(subject, verb, tense), ("where", "wo"), call)
 
 
-@pattern(35)
+@pattern(105)
 def where_to(draw):
     """Where are you going, children?"""
     subject, call = asked_person(draw)
@@ -233,7 +233,7 @@ def where_to(draw):
     return asked(Clause(subject, VERB[verb], tense), ("where", "wohin"), call)
 
 
-@pattern(45)
+@pattern(140)
 def who(draw):
     """Who repaired the bike?"""
     tense, aspects = draw.one(
@@ -256,7 +256,7 @@ def who(draw):
     return sentence(english, "?"), sentence(german_wh_subject(clause), "?")
 
 
-@pattern(35)
+@pattern(105)
 def which(draw):
     """Which book did you read?"""
     subject, call = asked_person(draw)
@@ -277,7 +277,7 @@ _WHICH = frozenset(
 )
 
 
-@pattern(30)
+@pattern(85)
 def what_about(draw):
     """What are you waiting for?"""
     subject, call = asked_person(draw)
@@ -289,7 +289,7 @@ def what_about(draw):
     return asked(replace(clause, objects=()), ("what", _ABOUT_WORDS[item.german_preposition]), call)
 
 
-@pattern(35)
+@pattern(105)
 def topic_question(draw):
     """Are you interested in music?"""
     subject, call = asked_person(draw)
@@ -298,7 +298,7 @@ def topic_question(draw):
     return asked(topic_clause(draw, tense, subject, aspects=aspects), call=call)
 
 
-@pattern(35)
+@pattern(105)
 def giving_question(draw):
     """Can you lend me your umbrella?"""
     pronoun, *call = addressee(draw)
@@ -310,7 +310,7 @@ def giving_question(draw):
     return asked(replace(clause, objects=(Complement(receiver, "dat"), gift)), call=call)
 
 
-@pattern(35)
+@pattern(105)
 def dative_question(draw):
     """Did you thank your aunt?"""
     subject, call = asked_person(draw)
@@ -321,7 +321,7 @@ def dative_question(draw):
     return asked(clause, call=call)
 
 
-@pattern(35)
+@pattern(105)
 def offer(draw):
     """Would you like a coffee, Mrs. Schmidt?"""
     pronoun, *call = addressee(draw)
@@ -336,7 +336,7 @@ def offer(draw):
     return sentence(english, "?"), sentence(german, "?")
 
 
-@pattern(35)
+@pattern(105)
 def request(draw):
     """Could you please open the window?"""
     pronoun, *call = addressee(draw)
@@ -366,7 +366,7 @@ _COMMANDED = _REQUESTED | frozenset(
 )
 
 
-@pattern(55)
+@pattern(165)
 def command(draw):
     """Close the window, Paul."""
     pronoun, *call = addressee(draw)
@@ -379,7 +379,7 @@ def command(draw):
     return sentence(english, mark), sentence(german, mark)
 
 
-@pattern(35)
+@pattern(105)
 def prohibition(draw):
     """Don't forget your umbrella!"""
     pronoun, *call = addressee(draw)
@@ -404,7 +404,7 @@ _EXHORTED = listed(
 )
 
 
-@pattern(35)
+@pattern(105)
 def command_deed(draw):
     """Wait here, please! Sleep well, Anna!"""
     pronoun, *call = addressee(draw)
@@ -415,7 +415,7 @@ def command_deed(draw):
     return sentence(english, "!"), sentence(german_command(clause) + call[1], "!")
 
 
-@pattern(35)
+@pattern(105)
 def suggestion(draw):
     """Let's cook a soup."""
     when = draw.one((None, "future"))
@@ -436,7 +436,7 @@ _SUGGESTED = frozenset(
 )
 
 
-@pattern(35)
+@pattern(105)
 def origin(draw):
     """Do you speak German, Mr. Weber?"""
     pronoun, *call = addressee(draw)

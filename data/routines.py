@@ -181,7 +181,7 @@ _SELF_EVIDENT = listed(  # on its own, "I get up in the morning" says nothing
 _DAYS_OFF = listed("on Saturdays; on Sundays; on the weekend")
 
 
-@pattern(200)
+@pattern(430)
 def daily_routine(draw):
     """I get up at seven o'clock in the morning. He goes to work by bus every day."""
     deed = draw.one(_ROUTINE)
@@ -281,7 +281,7 @@ _DUTIES = listed("buy; clean; do; work; learn; write; repair; visit; go shopping
 _AHEAD = ("progressive", "progressive", "will", "want to", "have to", "would like to")
 
 
-@pattern(220)
+@pattern(475)
 def outing(draw):
     """I met my friends at the café yesterday. We are visiting our aunt in Hamburg on Sunday."""
     deed = draw.one(_OUTINGS)
@@ -367,7 +367,7 @@ _NEAR = listed(
 _TO_THE_DOCTOR = listed("with {} children; with {} parents; with {} sister")
 
 
-@pattern(220)
+@pattern(475)
 def trip(draw):
     """We are going to the lake with our friends on Saturday. I went to Berlin by train."""
     verbs, where, wohin = _destination(draw)
@@ -395,7 +395,7 @@ def trip(draw):
     return _stated(draw, *about(_doer(draw)), times)
 
 
-@pattern(80)
+@pattern(170)
 def was_there(draw):
     """I was at the doctor's in Munich last week. We were in Paris in the summer."""
     place, (city, stadt) = draw.one(PLACES).here, draw.one(CITIES)
@@ -431,7 +431,7 @@ _IN_A_CITY = listed(
 )
 
 
-@pattern(100)
+@pattern(215)
 def going_to(draw):
     """I am going to visit my aunt next week. Are you going to buy a car, Tom?"""
     if draw.chance(0.2):

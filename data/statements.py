@@ -71,50 +71,50 @@ def fronted(clause):
     return sentence(english_fronted(clause, front)), sentence(german_main(clause, front))
 
 
-@pattern(70)
+@pattern(205)
 def habit(draw):
     """Anna often reads a novel."""
     return both(object_clause(draw, "present", "h", when="habit", where=0.15))
 
 
-@pattern(65)
+@pattern(200)
 def progressive(draw):
     """The boy is repairing the bike."""
     when = draw.one((None, None, "gerade", "now"))
     return both(object_clause(draw, "progressive", "h-l", when=when, where=0.3))
 
 
-@pattern(45)
+@pattern(140)
 def state(draw):
     """My sister needs a new coat."""
     return both(object_clause(draw, "present", "s"))
 
 
-@pattern(65)
+@pattern(200)
 def past(draw):
     """We bought a car yesterday."""
     return both(object_clause(draw, "past", when=draw.one((None, "past", "past")), where=0.15))
 
 
-@pattern(35)
+@pattern(105)
 def past_time_first(draw):
     """Yesterday we bought a car."""
     return fronted(object_clause(draw, "past", "h-l", when="past"))
 
 
-@pattern(50)
+@pattern(155)
 def future(draw):
     """I will visit my aunt tomorrow."""
     return both(object_clause(draw, "will", "h-l", when=draw.one((None, "future", "future"))))
 
 
-@pattern(35)
+@pattern(105)
 def future_time_first(draw):
     """Tomorrow I will visit my aunt."""
     return fronted(object_clause(draw, "will", "h-l", when="future"))
 
 
-@pattern(90)
+@pattern(275)
 def modal(draw):
     """We have to clean the kitchen."""
     tense = draw.one(PRESENT_MODALS)
@@ -123,7 +123,7 @@ def modal(draw):
     return both(object_clause(draw, tense, "h-l", when=when, verbs=verbs))
 
 
-@pattern(40)
+@pattern(120)
 def past_modal(draw):
     """She had to sell her bike last week. We couldn't open the bottle."""
     tense = draw.one(PAST_MODALS)
@@ -142,7 +142,7 @@ ABLE = frozenset(
 )
 
 
-@pattern(35)
+@pattern(105)
 def allowed(draw):
     """The children are allowed to play in the garden."""
     if draw.chance(0.3):
@@ -162,7 +162,7 @@ _ALLOWED = frozenset(
 )
 
 
-@pattern(60)
+@pattern(180)
 def negated(draw):
     """He is not reading a book."""
     if draw.chance(0.35):
@@ -174,7 +174,7 @@ def negated(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(50)
+@pattern(155)
 def negated_past(draw):
     """We did not buy the car."""
     clause = object_clause(draw, "past", "h-s", when=draw.one((None, None, "past")))
@@ -182,7 +182,7 @@ def negated_past(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(35)
+@pattern(105)
 def negated_modal(draw):
     """I can't find my key."""
     tense = draw.one(("can", "want to", "should"))
@@ -190,7 +190,7 @@ def negated_modal(draw):
     return both(replace(clause, negated=True))
 
 
-@pattern(60)
+@pattern(180)
 def already(draw):
     """I have already read the letter."""
     clause = object_clause(draw, "perfect", "h-l", verbs=_FINISHED)
@@ -209,31 +209,31 @@ _FINISHED = frozenset(
 )
 
 
-@pattern(60)
+@pattern(180)
 def deed(draw):
     """The children are playing in the garden."""
     return both(deed_clause(draw, "progressive", when=draw.one((None, None, "gerade")), extra=0.9))
 
 
-@pattern(45)
+@pattern(140)
 def deed_habit(draw):
     """My father always sleeps well."""
     return both(deed_clause(draw, "present", when="habit", aspects="h", extra=0.5))
 
 
-@pattern(50)
+@pattern(155)
 def deed_past(draw):
     """The guests came back last night."""
     return both(deed_clause(draw, "past", when=draw.one((None, "past", "past"))))
 
 
-@pattern(35)
+@pattern(105)
 def deed_past_time_first(draw):
     """This morning I got up alone."""
     return fronted(deed_clause(draw, "past", when="past", extra=0.4))
 
 
-@pattern(45)
+@pattern(140)
 def deed_modal(draw):
     """We want to dance tonight."""
     tense = draw.one((*PRESENT_MODALS, "will"))
@@ -263,7 +263,7 @@ def going(draw, tense, when=None, subject=None):
     return Clause(subject, VERB["go"], tense, (), tuple(adverbials))
 
 
-@pattern(75)
+@pattern(225)
 def going_somewhere(draw):
     """We are going to the park."""
     tense, when = draw.one(
@@ -273,7 +273,7 @@ def going_somewhere(draw):
     return both(replace(clause, negated=tense in ("progressive", "past") and draw.chance(0.3)))
 
 
-@pattern(45)
+@pattern(140)
 def topic(draw):
     """She is waiting for the bus."""
     if draw.chance(0.3):
@@ -283,7 +283,7 @@ def topic(draw):
     return both(clause)
 
 
-@pattern(30)
+@pattern(85)
 def topic_negated(draw):
     """I am not waiting for the bus."""
     if draw.chance(0.4):
@@ -291,7 +291,7 @@ def topic_negated(draw):
     return both(replace(topic_clause(draw, "progressive", aspects="-"), negated=True))
 
 
-@pattern(45)
+@pattern(140)
 def dative_verb(draw):
     """The nurse is helping my grandmother."""
     tense, when = draw.one(
@@ -309,7 +309,7 @@ def dative_verb(draw):
     return both(clause)
 
 
-@pattern(40)
+@pattern(120)
 def giving(draw):
     """He is showing his sister the photo."""
     tense, when = draw.one(
@@ -326,7 +326,7 @@ def giving(draw):
     return both(giving_clause(draw, tense, when=when))
 
 
-@pattern(45)
+@pattern(140)
 def mood(draw):
     """My colleague is nervous today."""
     tense, when = draw.one((("present", None), ("present", "today"), ("past", "past")))
@@ -348,7 +348,7 @@ _LASTING = listed("satisfied; healthy; in love; married; single; divorced; shy; 
 # --- People, places, languages ---------------------------------------------------------------
 
 
-@pattern(35)
+@pattern(105)
 def since(draw):
     """I have been living in Berlin for three years."""
     number, zahl = draw.one(NUMBERS[1:10])
@@ -380,7 +380,7 @@ def _learning(draw):
 _GOING_ON = (_in_city("live"), _in_city("work"), _learning)
 
 
-@pattern(35)
+@pattern(105)
 def language(draw):
     """Her uncle speaks a little Spanish."""
     country = draw.one(COUNTRIES)
@@ -406,7 +406,7 @@ def language(draw):
     return both(Clause(subject, VERB[verb], tense, predicate=predicate))
 
 
-@pattern(45)
+@pattern(140)
 def country(draw):
     """Our guests are flying to Japan."""
     where = draw.one(COUNTRIES + CITIES)
@@ -432,7 +432,7 @@ def country(draw):
     return both(Clause(person(draw), VERB[verb], tense, (), tuple(adverbials)))
 
 
-@pattern(35)
+@pattern(105)
 def profession(draw):
     """Her brother is a doctor."""
     male = draw.chance(0.7)
@@ -497,7 +497,7 @@ WOMENS_JOBS = [
 ]
 
 
-@pattern(30)
+@pattern(85)
 def study(draw):
     """My cousin is studying law in Vienna."""
     subject, city = draw.one(SUBJECTS_OF_STUDY), draw.one(CITIES)
@@ -516,7 +516,7 @@ def is_old(phrase):
     return phrase.noun.english in _GROWN or "adult" in phrase.noun.tags
 
 
-@pattern(45)
+@pattern(140)
 def together_with(draw):
     """Yesterday I danced with my sister."""
     clause = deed_clause(draw, draw.one(("progressive", "past")), extra=0.5)
@@ -535,7 +535,7 @@ def _as_manner(companion, clause):
     return (Adverbial(english, german, "manner"), *clause.adverbials)
 
 
-@pattern(35)
+@pattern(105)
 def for_somebody(draw):
     """I am baking a cake for my aunt."""
     clause = object_clause(
@@ -554,7 +554,7 @@ def for_somebody(draw):
 _BY_TRAIN = listed("to the airport; to the university; to the museum; to the zoo; to the theater")
 
 
-@pattern(50)
+@pattern(155)
 def by_vehicle(draw):
     """We are going to the museum by bus."""
     vehicle = draw.one(
@@ -585,7 +585,7 @@ def by_vehicle(draw):
     return sentence(f"{english} {tail}"), sentence(german_main(german))
 
 
-@pattern(75)
+@pattern(225)
 def being_somewhere(draw):
     """We were at the zoo yesterday. Are the children at school?"""
     place = draw.one(PLACES).here

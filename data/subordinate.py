@@ -116,7 +116,7 @@ _EXERTIONS = listed(
 )
 
 
-@pattern(50)
+@pattern(265)
 def because_state(draw):
     """I am staying at home because I am sick."""
     subject = plain(person(draw, 0.6))
@@ -135,7 +135,7 @@ def because_state(draw):
 _NEEDS = {"eat": ("hungry", "Hunger"), "order": ("hungry", "Hunger"), "drink": ("thirsty", "Durst")}
 
 
-@pattern(35)
+@pattern(190)
 def because_hungry(draw):
     """Anna is eating a roll because she is hungry."""
     subject, verb = plain(person(draw, 0.6)), draw.one(tuple(_NEEDS))
@@ -155,7 +155,7 @@ def because_hungry(draw):
     )
 
 
-@pattern(35)
+@pattern(190)
 def because_deed(draw):
     """Anna is happy because she found her key."""
     subject = person(draw, 0.5)
@@ -168,7 +168,7 @@ def because_deed(draw):
     return two_clauses(being(subject, draw.one(reasons[0])), second, "because", "weil")
 
 
-@pattern(35)
+@pattern(190)
 def because_weather(draw):
     """We are staying at home because it is raining."""
     first = _staying_in(draw, person(draw, 0.6))
@@ -180,7 +180,7 @@ def because_weather(draw):
     )
 
 
-@pattern(30)
+@pattern(155)
 def although(draw):
     """Although it is raining, the children are playing in the garden."""
     english, german = draw.one(WEATHER[:2] + WEATHER[3:])
@@ -196,7 +196,7 @@ def although(draw):
     )
 
 
-@pattern(30)
+@pattern(155)
 def although_state(draw):
     """Anna is cleaning the kitchen although she is tired."""
     subject = plain(person(draw, 0.6))
@@ -239,7 +239,7 @@ def _outdoors(draw, subject):
     return clause
 
 
-@pattern(35)
+@pattern(190)
 def if_weather(draw):
     """If it rains tomorrow, we will stay at home."""
     plans = ((_BAD_WEATHER, _indoors), (_GOOD_WEATHER, _outdoors))
@@ -267,7 +267,7 @@ def _affordable(draw, tense, who, stuff):
     return clause
 
 
-@pattern(35)
+@pattern(190)
 def if_time(draw):
     """If I have time, I will visit my aunt."""
     who = draw.one(PRONOUNS)
@@ -279,7 +279,7 @@ def if_time(draw):
     return fronted_clause(f"if {english_main(have)}", subordinate(have, "wenn"), clause)
 
 
-@pattern(30)
+@pattern(155)
 def unreal(draw):
     """If I had more money, I would buy a house."""
     who = draw.one(PRONOUNS)
@@ -298,7 +298,7 @@ def how_often(draw, entries):
 _NOT_FOR_CHILDREN = listed("beer; wine; coffee; boss; colleague; son; daughter")
 
 
-@pattern(30)
+@pattern(155)
 def when_past(draw):
     """When I was a child, I often played in the garden."""
     who = draw.one((ICH, ER, SIE, DU))
@@ -320,7 +320,7 @@ def when_past(draw):
     return fronted_clause(f"when {english_main(child)}", subordinate(child, "als"), clause)
 
 
-@pattern(35)
+@pattern(190)
 def before(draw):
     """Before I go to the library, I often eat a roll."""
     who = draw.one(PRONOUNS)
@@ -377,7 +377,7 @@ _BELIEFS = (
 )
 
 
-@pattern(50)
+@pattern(265)
 def that(draw):
     """I think that the baker sold his house."""
     who, english, german, verb = _thinking(draw)
@@ -405,7 +405,7 @@ _DOUBTS = paired(
 )
 
 
-@pattern(35)
+@pattern(190)
 def whether(draw):
     """I don't know whether the waiter is tired."""
     english, german, mark = draw.one(_DOUBTS)
@@ -437,7 +437,7 @@ _ASKED = (
 )
 
 
-@pattern(35)
+@pattern(190)
 def indirect_question(draw):
     """Do you know where Anna bought her coat?"""
     english, german, mark = draw.one(_OPENINGS)

@@ -100,7 +100,7 @@ def place_text(where, case):
     return f"{english} {english_phrase(place)}", german_prepositional(german, place, case)
 
 
-@pattern(75)
+@pattern(225)
 def location(draw):
     """The key is on the table."""
     noun, (posture, _), spot_ = thing_somewhere(draw)
@@ -115,7 +115,7 @@ def location(draw):
     return sentence(f"{subject} {be} {where}"), sentence(join([subjekt, verb, nicht, wo]))
 
 
-@pattern(45)
+@pattern(140)
 def there_is(draw):
     """There are two cups on the table."""
     noun, (posture, _), spot_ = thing_somewhere(draw)
@@ -133,7 +133,7 @@ def there_is(draw):
     )
 
 
-@pattern(45)
+@pattern(140)
 def putting(draw):
     """She is putting the book on the table."""
     noun, (_, verb), spot_ = thing_somewhere(draw)
@@ -147,7 +147,7 @@ def putting(draw):
     return sentence(english), sentence(german_main(Clause(subject, verb, tense, items, goal)))
 
 
-@pattern(35)
+@pattern(105)
 def put_command(draw):
     """Put the cup on the table, Paul!"""
     noun, (_, verb), spot_ = thing_somewhere(draw)
@@ -184,7 +184,7 @@ def attribute_of(draw, noun, allowed, chance=0.5):
     return draw.one(fitting) if fitting else None
 
 
-@pattern(35)
+@pattern(105)
 def animal_somewhere(draw):
     """The black cat is sleeping under the table."""
     noun = draw.one(select(listed("dog; cat; rabbit; bird")))
@@ -221,7 +221,7 @@ def _town_adjective(draw, noun, chance):
     return adjective
 
 
-@pattern(35)
+@pattern(105)
 def town_has(draw):
     """There is a museum in this village."""
     noun = draw.one(select(listed("shop; inn; sight; building")))
@@ -247,7 +247,7 @@ _SEEN = paired(
 )
 
 
-@pattern(35)
+@pattern(105)
 def city_has(draw):
     """In Prague there is an old bridge."""
     city, stadt = draw.one(CITIES)
@@ -283,7 +283,7 @@ def _hook(draw):
     return noun, (relation, _GERMAN_RELATION[relation], place)
 
 
-@pattern(30)
+@pattern(85)
 def hanging(draw):
     """The picture is hanging above the sofa."""
     noun, spot_ = _hook(draw)
@@ -295,7 +295,7 @@ def hanging(draw):
     )
 
 
-@pattern(30)
+@pattern(85)
 def hanging_up(draw):
     """She hung the picture above the sofa."""
     noun, spot_ = _hook(draw)

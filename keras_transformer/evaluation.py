@@ -5,6 +5,7 @@ from typing import NamedTuple
 from sacrebleu.metrics import BLEU, CHRF
 
 from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.writing import is_unsegmented
 
 TOKENIZERS = tuple(BLEU.TOKENIZERS)  # names of the tokenizers of BLEU
 
@@ -30,14 +31,15 @@ class Scores(NamedTuple):
         )
 
 
-def score(translations, references, tokenize="13a"):
+def score(translations, references, tokenize=None):
     """Computes corpus BLEU, chrF and the share of exact translations.
 
     Args:
         translations: a list with the translation of each sentence.
         references: a list with a list of one or more reference translations of each sentence.
-        tokenize: the tokenizer of BLEU: "13a", the standard, "none" for text that is already
-            tokenized, or another one of sacrebleu. It is part of the signature.
+        tokenize: the tokenizer of BLEU: "none" for text that is already tokenized, or another one
+            of sacrebleu. None: "13a", the standard, or "char" (characters) if the references are
+            written without spaces between words. It is part of the signature.
 
     Returns:
         `Scores`, a named tuple of `bleu`, `chrf`, `bleu_signature`, `chrf_signature` and `exact`.
@@ -58,7 +60,7 @@ def score(translations, references, tokenize="13a"):
         chrF 100.0  (nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...)
         exact 100.0%  (equal to a reference, except for final punctuation)
     """
-    check_choice(TOKENIZERS, tokenize=tokenize)
+    check_choice((None, *TOKENIZERS), tokenize=tokenize)
     if (
         not translations
         or len(translations) != len(references)
@@ -69,6 +71,8 @@ def score(translations, references, tokenize="13a"):
             f"{len(translations)} translations and {len(references)} references such as "
             f"{next(iter(references), None)!r}"
         )
+    if tokenize is None:
+        tokenize = "char" if is_unsegmented(x for y in references for x in y) else "13a"
     most = max(map(len, references))
     # sacrebleu expects the first references of all sentences, then the second ones, and so on, with
     # None where a sentence has fewer.

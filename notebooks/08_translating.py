@@ -43,7 +43,7 @@ keras.utils.set_random_seed(0)
 folder = Path("../runs/course")
 if not RunFolder(folder).weights.exists():
     with contextlib.redirect_stdout(io.StringIO()):
-        train_run(RunConfig(epochs=8), folder)
+        train_run(RunConfig(n_sentences=20_000, epochs=6), folder)
 
 translate = Translate.from_run(folder)
 test = RunFolder(folder).read_test()

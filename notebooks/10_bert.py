@@ -43,7 +43,7 @@ keras.utils.set_random_seed(0)
 # letters are known.
 
 # %%
-documents = read_documents("../data/english-german.tsv")
+documents = read_documents("../data/english-german.tsv")[:14_000]
 held_out, documents = documents[:1000], documents[1000:]
 tokenizer = WordPieceTokenizer.train(documents)
 print(f"{len(documents):,} sentences, {tokenizer.vocab_size:,} tokens")

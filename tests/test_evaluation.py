@@ -31,6 +31,14 @@ def test_text_without_overlap_scores_0():
     assert scores.bleu == pytest.approx(0) and scores.chrf == pytest.approx(0)
 
 
+def test_languages_without_spaces_are_scored_by_character():
+    chinese = ["我想喝水", "你在哪里工作"]
+    scores = score(chinese, one_reference_each(chinese))
+    assert scores.bleu == pytest.approx(100) and "tok:char" in scores.bleu_signature
+    assert "tok:none" in score(chinese, one_reference_each(chinese), "none").bleu_signature
+    assert "tok:13a" in score(["水 是 water"], [["水 是 water"]]).bleu_signature
+
+
 def test_one_reference_equals_sacrebleu():
     scores = score(TRANSLATIONS, one_reference_each(REFERENCES))
     assert scores.bleu == BLEU().corpus_score(TRANSLATIONS, [REFERENCES]).score

@@ -22,8 +22,8 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--tokenize",
-        default="13a",
-        help="sacrebleu tokenizer, or none if the data is already tokenized (default: %(default)s)",
+        help="sacrebleu tokenizer, or none if the data is already tokenized (default: 13a, or char "
+        "for languages without spaces between words)",
     )
     add_search_options(parser, without=("n_best",))  # only the best translation is scored
 
@@ -34,7 +34,7 @@ def run(arguments):
     from keras_transformer._utils.checks import check_choice
     from keras_transformer.evaluation import TOKENIZERS
 
-    check_choice(TOKENIZERS, tokenize=arguments.tokenize)
+    check_choice((None, *TOKENIZERS), tokenize=arguments.tokenize)
     import_backend()
     scores, translations = kt.evaluate_run(
         arguments.run, arguments.weights, arguments.tokenize, arguments.test, **options

@@ -1,6 +1,7 @@
 """Cleans sentence pairs: lowercases, and removes punctuation and accents."""
 
 import os
+import sys
 
 from keras_transformer.cli.arguments import add_data_limits
 
@@ -25,9 +26,12 @@ def add_arguments(parser):
         help="keep punctuation and words with digits (default: remove them)",
     )
     parser.add_argument(
-        "--keep-umlauts",
+        "--keep-letters",
         action="store_true",
-        help="keep ä, ö, ü, ß and accents (default: reduce the text to ASCII)",
+        help="keep letters outside ASCII: ä, ß, accents, Cyrillic … (default: reduce to ASCII)",
+    )
+    parser.add_argument(
+        "--keep-umlauts", action="store_true", help="deprecated: use --keep-letters (default: off)"
     )
     add_data_limits(parser)
 
@@ -37,10 +41,13 @@ def run(arguments):
     from keras_transformer.data.cleaning import clean_pairs
     from keras_transformer.data.pairs import read_pairs, write_pairs
 
+    if arguments.keep_umlauts:
+        print("--keep-umlauts is deprecated: use --keep-letters", file=sys.stderr)
+        arguments.keep_letters = True
     _check_output(arguments)
     pairs = read_pairs(arguments.input, arguments.target_file, arguments.data_limits)
     cleaned = clean_pairs(
-        pairs, arguments.keep_case, arguments.keep_punctuation, arguments.keep_umlauts
+        pairs, arguments.keep_case, arguments.keep_punctuation, arguments.keep_letters
     )
     print(f"read    {len(pairs)} pairs")
     print(f"dropped {len(pairs) - len(cleaned)} pairs: empty source or target after cleaning")

@@ -8,6 +8,8 @@ import unicodedata
 import numpy as np
 
 from keras_transformer._utils.checks import check_choice, check_sizes, given
+from keras_transformer._utils.special_tokens import UNKNOWN_ID
+from keras_transformer._utils.writing import is_unsegmented
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
@@ -18,6 +20,8 @@ from keras_transformer.data.tokenizers import (
     encode_source,
     encode_target,
 )
+
+_MANY_UNKNOWN = 0.5  # share of unknown words above which a warning is printed
 
 # Reasons why pairs are dropped.
 _EMPTY = "empty source or target"
@@ -109,14 +113,29 @@ class PreparedDataset:
         return LengthBuckets(examples, batch_size, *sizes, seed, batch_tokens, multiple)
 
     def __str__(self):
+        words = isinstance(self.source_tokenizer, WordTokenizer)
+        unit = "tokens" if words else "subwords (BPE)"
         lines = [
             f"{len(self.train):,} training pairs, {len(self.validation):,} validation pairs, "
             f"{len(self.test):,} test sentences",
             f"{self.source_tokenizer.vocab_size:,} source and "
-            f"{self.target_tokenizer.vocab_size:,} target tokens",
+            f"{self.target_tokenizer.vocab_size:,} target {unit}",
         ]
         lines += [f"dropped {n:,} pairs: {reason}" for reason, n in self.dropped.items() if n]
+        unknown = self._unknown_share()
+        if unknown > _MANY_UNKNOWN:
+            lines.append(
+                f"Warning: {unknown:.0%} of the words of the validation sources are unknown, so "
+                "the model cannot learn to translate them. Are they in the language and the "
+                "spelling of the training part? With many rare words, use tokenizer=bpe."
+            )
         return "\n".join(lines)
+
+    def _unknown_share(self):
+        """Returns the share of unknown words in the validation sources, from a sample of them."""
+        sample = self.validation[:1000]
+        ids = [i for source, _ in sample for i in self.source_tokenizer.encode(source)]
+        return ids.count(UNKNOWN_ID) / max(1, len(ids))
 
 
 class PrepareDataset:
@@ -134,7 +153,8 @@ class PrepareDataset:
         max_length: maximum number of words and punctuation marks; pairs with more on either side
             are dropped.
         seed: seed of the split.
-        tokenizer: "words", or "bpe" for sub-words.
+        tokenizer: "words", "bpe" for sub-words, or "auto": "bpe" for streamed pairs, a shared
+            vocabulary and languages written without spaces between words, "words" for others.
         vocab_size: maximum size of a BPE vocabulary.
         share_vocabulary: whether both languages share one BPE vocabulary.
 
@@ -156,13 +176,13 @@ class PrepareDataset:
         min_count=1,
         max_length=128,
         seed=0,
-        tokenizer="words",
+        tokenizer="auto",
         vocab_size=8000,
         share_vocabulary=False,
     ):
         check_sizes(min_count=min_count, max_length=max_length, vocab_size=vocab_size)
         check_sizes(**given(n_sentences=n_sentences))
-        check_choice(("words", "bpe"), tokenizer=tokenizer)
+        check_choice(("auto", "words", "bpe"), tokenizer=tokenizer)
         if not (validation_share > 0 and test_share > 0 and validation_share + test_share < 1):
             raise ValueError(
                 "`validation_share` and `test_share` must be positive, and their sum less than 1. "
@@ -212,7 +232,7 @@ class PrepareDataset:
         train = _ungroup(train)
         sources = [source for source, _ in train]
         targets = [target for _, target in train]
-        source_tokenizer, target_tokenizer = self._tokenizers(sources, targets, sources + targets)
+        source_tokenizer, target_tokenizer = self._tokenizers(sources, targets)
         return PreparedDataset(
             train=train,
             validation=(
@@ -227,8 +247,8 @@ class PrepareDataset:
     def stream(self, path, validation, test, tokenizers=None, data_limits=1.0):
         """Prepares a data set whose training pairs stay in their file and are read block by block.
 
-        Use it for files that do not fit into memory. Duplicate pairs are kept. The tokenizer must
-        be "bpe", because a vocabulary of all words would be too large.
+        Use it for files that do not fit into memory. Duplicate pairs are kept. The tokenizer is
+        "bpe", because a vocabulary of all words would be too large.
 
         Args:
             path: path of a file of tab-separated text, `.tsv` or `.txt`, one pair per line.
@@ -245,9 +265,9 @@ class PrepareDataset:
         Raises:
             FileNotFoundError: if the file does not exist or is not `.tsv` or `.txt`.
             ValueError: if the file is not tab-separated text or has no pair to train on, or the
-                tokenizer is not "bpe".
+                tokenizer is "words".
         """
-        if self.tokenizer != "bpe":
+        if self.tokenizer == "words":
             raise ValueError(f"Streaming needs tokenizer=bpe. Received: tokenizer={self.tokenizer}")
         held_out = {_normalize_sentence(source) for source, _ in [*validation, *test]}
 
@@ -259,16 +279,22 @@ class PrepareDataset:
         train = PairFile(path, rejection_reason, data_limits=data_limits)
         if tokenizers is None:
             source, target = 0, 1
-            tokenizers = self._tokenizers(
+            tokenizers = self._subword_tokenizers(
                 train.sentences(source), train.sentences(target), train.sentences(source, target)
             )
         return PreparedDataset(
             train, _normalize_pairs(validation), _with_references(test), *tokenizers, train.dropped
         )
 
-    def _tokenizers(self, sources, targets, both):
-        if self.tokenizer == "words":
-            return [WordTokenizer.train(x, min_count=self.min_count) for x in (sources, targets)]
+    def _tokenizers(self, sources, targets):
+        if self.tokenizer == "bpe" or (
+            self.tokenizer == "auto"
+            and (self.share_vocabulary or is_unsegmented(sources) or is_unsegmented(targets))
+        ):
+            return self._subword_tokenizers(sources, targets, sources + targets)
+        return [WordTokenizer.train(x, min_count=self.min_count) for x in (sources, targets)]
+
+    def _subword_tokenizers(self, sources, targets, both):
         if self.share_vocabulary:
             return [SubwordTokenizer.train(both, self.vocab_size)] * 2
         return [SubwordTokenizer.train(x, self.vocab_size) for x in (sources, targets)]

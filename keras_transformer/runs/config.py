@@ -69,7 +69,9 @@ class RunConfig:
         1, "rarer words become the unknown token (1: in a small corpus most words are rare)"
     )
     tokenizer: str = _setting(
-        "words", "words, or bpe for subwords (words: attention plots are easiest to read)"
+        "auto",
+        "words, bpe for subwords, or auto (auto: words, whose attention plots are easiest to read; "
+        "bpe where other settings or a language without spaces between words need it)",
     )
     vocab_size: int = _setting(
         8000, "size of the BPE vocabulary of each language, or of the shared one"
@@ -110,7 +112,9 @@ class RunConfig:
         True, "share the target embedding with the output layer (True: fewer weights to learn)"
     )
 
-    epochs: int = _setting(15, "maximum number of epochs (15: minutes on a CPU)")
+    epochs: int | None = _setting(
+        None, "maximum number of epochs (None: those of some 3,500 updates, at least 5, at most 15)"
+    )
     batch_size: int = _setting(
         48, "sentence pairs per batch (48: enough updates within a few epochs)"
     )
@@ -194,14 +198,14 @@ class RunConfig:
         words = self.tokenizer == "words"
         if words and (self.share_vocabulary or self.bpe_dropout):
             raise ValueError(
-                "`share_vocabulary` and `bpe_dropout` require tokenizer=bpe. Received: tokenizer="
+                "`share_vocabulary` and `bpe_dropout` exclude tokenizer=words. Received: tokenizer="
                 f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
             )
         if self.stream and (
             words or not (self.validation and self.test) or self.bpe_dropout or self.n_sentences
         ):
             raise ValueError(
-                "Streaming needs tokenizer=bpe, a validation file and a test file, and excludes "
+                "Streaming needs a validation file and a test file, and excludes tokenizer=words, "
                 f"bpe_dropout and n_sentences. Received: tokenizer={self.tokenizer}, validation="
                 f"{self.validation}, test={self.test}, bpe_dropout={self.bpe_dropout}, "
                 f"n_sentences={self.n_sentences}"
@@ -322,7 +326,7 @@ LEARNING_RATE_SCALES = {
 MODELS = tuple(LEARNING_RATE_SCALES)
 _CHOICES = {
     "dtype": DTYPES,
-    "tokenizer": ("words", "bpe"),
+    "tokenizer": ("auto", "words", "bpe"),
     "model": MODELS,
     "decay": DECAYS,
     "monitor": ("loss", "bleu"),
@@ -337,6 +341,7 @@ PRESETS = {
         "d_ff": 2048,
         "n": 6,
         "norm_first": False,
+        "epochs": 15,
         "batch_size": 64,
         "warmup_steps": 4000,
         "decay": "inverse_sqrt",

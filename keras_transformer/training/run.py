@@ -8,6 +8,7 @@ from pathlib import Path
 import keras
 
 from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.special_tokens import UNKNOWN_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.dataset import PrepareDataset
@@ -20,10 +21,16 @@ from keras_transformer.plotting import plot_losses
 from keras_transformer.runs.config import LEARNING_RATE_SCALES
 from keras_transformer.runs.folder import RunFolder, make_model, read_references
 from keras_transformer.runs.lock import training_lock
+from keras_transformer.training.samples import format_samples
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
 
 _MAX_WARM_UP = 0.2  # share of the updates of a run
+_SAMPLES = 5  # number of test translations in the report
+_LOW_BLEU = 5
+# The default number of epochs: enough updates for a corpus of any size, but a small one is not
+# repeated until the model memorizes it.
+_UPDATES, _MIN_EPOCHS, _MAX_EPOCHS = 3500, 5, 15
 
 
 def train_run(config, folder):
@@ -65,11 +72,12 @@ def train_run(config, folder):
     batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
     # All processes read the folder before they join here. Only afterwards does the trainer of the
     # chief write to it.
+    epochs = number_of_epochs(config, batches[0])
     with backend_module().distribution() as scope:
         with scope():
             trainer = _make_trainer(config, run, dataset, number_of_updates(config, batches[0]))
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
-            history, interrupted = trainer.train(*batches, config.epochs)
+            history, interrupted = trainer.train(*batches, epochs)
     if history and trainer.chief:
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
@@ -80,7 +88,7 @@ def train_run(config, folder):
             flush=True,
         )
         raise KeyboardInterrupt
-    return _report(run) if trainer.chief else None
+    return _report(run, number_of_updates(config, batches[0])) if trainer.chief else None
 
 
 def prepare_dataset(config, tokenizers=None):
@@ -99,7 +107,7 @@ def prepare_dataset(config, tokenizers=None):
         min_count=config.min_count,
         max_length=config.max_length,
         seed=config.seed,
-        tokenizer=config.tokenizer,
+        tokenizer="bpe" if config.bpe_dropout else config.tokenizer,
         vocab_size=config.vocab_size,
         share_vocabulary=config.share_vocabulary,
     )
@@ -145,9 +153,17 @@ def make_batches(config, dataset, block_stats=None):
     return batches, validation
 
 
+def number_of_epochs(config, batches):
+    """Returns the maximum number of epochs of a run, which may depend on the size of its data."""
+    if config.epochs is not None:
+        return config.epochs
+    epochs = round(_UPDATES * config.accumulation / len(batches))
+    return min(max(epochs, _MIN_EPOCHS), _MAX_EPOCHS)
+
+
 def number_of_updates(config, batches):
     """Returns the number of updates of a whole run."""
-    return config.epochs * len(batches) // config.accumulation
+    return number_of_epochs(config, batches) * len(batches) // config.accumulation
 
 
 def _make_trainer(config, run, dataset, updates):
@@ -233,13 +249,15 @@ def _make_bleu(config, model, dataset):
     return lambda: score(translate(list(references)), list(references.values())).bleu
 
 
-def _report(run):
+def _report(run, updates):
     """Scores a finished run, prints the result with examples, and returns the `Scores`."""
     scores, translations = evaluate_run(run.path)
     print(f"\nTest part: {len(translations):,} sentences\n{scores}\n")
     test = run.read_test()
-    for (source, references), translation in zip(test[:10], translations[:10], strict=True):
-        print(f"  {source}\n    → {translation}\n    = {' / '.join(references)}")
+    sources, references = zip(*test[:_SAMPLES], strict=True)
+    print(format_samples(sources, translations[:_SAMPLES], references))
+    if scores.bleu < _LOW_BLEU:
+        print(_low_bleu_causes(run, test, updates))
     folder = shlex.quote(str(run.path))
     print(
         f"\nThe curves are in {run.curves}. Next steps:\n"
@@ -251,13 +269,28 @@ def _report(run):
     return scores
 
 
-def evaluate_run(folder, weights="best", tokenize="13a", test=None, **options):
+def _low_bleu_causes(run, test, updates):
+    """Explains what usually causes a BLEU below 5, with the figures of the run."""
+    tokenizer, _ = run.read_tokenizers()
+    ids = [i for source, _ in test for i in tokenizer.encode(source)]
+    return f"""
+A BLEU below 5 usually has one of these causes (more in docs/troubleshooting.md):
+  - Too few updates: this run made at most {updates:,}, and most translators need a few thousand.
+    Set more --epochs, or a smaller --batch-size.
+  - Too few pairs: some thousand are the least, and tens of thousands are better.
+  - Unknown words: {ids.count(UNKNOWN_ID) / max(1, len(ids)):.0%} of the test words. \
+--tokenizer bpe leaves hardly any unknown.
+  - Pairs that are no translations of each other, such as two files whose lines do not match.
+  - Test sentences of another kind than the training sentences."""
+
+
+def evaluate_run(folder, weights="best", tokenize=None, test=None, **options):
     """Translates the test part of a run, or another file, and scores the translations.
 
     Args:
         folder: path of the run folder.
         weights: name of the weights, see `RunFolder.read_model`.
-        tokenize: tokenizer of BLEU, "13a" or "none", see `score`.
+        tokenize: tokenizer of BLEU, see `score`.
         test: path of a tab-separated file with a sentence and one or more references per line;
             None for the test part of the run.
         **options: fields of `SearchOptions`; by default the search is greedy.
@@ -269,7 +302,7 @@ def evaluate_run(folder, weights="best", tokenize="13a", test=None, **options):
         scores, translations = kt.evaluate_run("runs/en-de", beam_size=4)
         print(scores.bleu)
     """
-    check_choice(TOKENIZERS, tokenize=tokenize)
+    check_choice((None, *TOKENIZERS), tokenize=tokenize)
     rows = RunFolder(folder).read_test() if test is None else read_references(test)
     sources, references = zip(*rows, strict=True)
     translations = Translate.from_run(folder, weights)(list(sources), **options)

@@ -25,6 +25,7 @@ from keras_transformer.runs.folder import RunFolder, check_history
 from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
+from keras_transformer.training.samples import Samples
 
 # Batches between fetches of the results. Fetching after each batch would stall a GPU.
 _FETCH_INTERVAL = 10
@@ -78,6 +79,9 @@ class Trainer:
 
     If the optimizer keeps an EMA of the weights (`use_ema`), the EMA is validated, saved and left
     in the model.
+
+    If `dataset` is given, the log shows translations of three validation sentences after each epoch
+    (not in distributed training with several processes).
 
     In distributed training every process reads the folder and only the chief writes to it.
 
@@ -174,14 +178,17 @@ class Trainer:
             OSError: if a file cannot be written; the previous one is kept.
         """
         state = self._restore(len(batches))
+        samples = ""
         if self.chief and self.dataset is not None:
             self.run.begin(self.config, self.dataset, batches, self.model)
+            if self._step.single_process:
+                samples = Samples(self.model, self.dataset)
         with interrupt_flag() as interrupt:
             while state.epoch < epochs and not self._out_of_patience(state):
-                print(f"Epoch {state.epoch + 1}/{epochs}")
+                print(f"Epoch {state.epoch + 1}/{epochs}{_time_left(state, epochs)}")
                 stopped = self._train_epoch(state, batches, interrupt)
                 if not stopped:
-                    self._finish_epoch(state, validation)
+                    self._finish_epoch(state, validation, samples)
                 if stopped or self._should_stop(interrupt):
                     return state.history, True
         if state.history and self.chief:  # others might read while the chief writes
@@ -264,7 +271,7 @@ class Trainer:
             totals = _add(totals, batch)
         return totals
 
-    def _finish_epoch(self, state, validation):
+    def _finish_epoch(self, state, validation, samples):
         with averaged_weights(self.model, self.optimizer):
             row = self._history_row(state, self._validate(validation))
             state.history.append(row)
@@ -274,7 +281,8 @@ class Trainer:
                 self.run.write_weights(self.model)
             if self.chief and self.keep_weights:
                 self.run.write_epoch_weights(self.model, state.epoch, self.keep_weights)
-        self._show(state)
+            samples = str(samples)
+        self._show(state, samples)
         if self.chief:
             self.run.write_history(state.history)
         self._save(state)
@@ -285,14 +293,13 @@ class Trainer:
             return max(state.history, key=lambda row: row["validation_bleu"])
         return min(state.history, key=lambda row: row["validation_loss"])
 
-    def _show(self, state):
+    def _show(self, state, samples):
         row, best = state.history[-1], self._best(state)
         comparison = "best so far" if best is row else f"best: epoch {best['epoch']}"
         loss, accuracy = row["validation_loss"], row["validation_accuracy"]
         bleu = f", BLEU {row['validation_bleu']:.2f}" if self.bleu else ""
-        print(
-            f"Validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({comparison})", flush=True
-        )
+        print(f"Validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({comparison})")
+        print(samples, end="\n" if samples else "", flush=True)
         if self.writer is not None:
             for name, value in row.items():
                 self.writer.add_scalar(name, value, row["epoch"])
@@ -335,6 +342,17 @@ class _ProgressBar:
             "padding %": self._padding,
         }
         self._bar.update(state.batch, list(values.items()))
+
+
+def _time_left(state, epochs):
+    """Returns how long the remaining epochs take if each takes as long as the last one."""
+    if not state.history:
+        return ""
+    seconds = state.history[-1]["seconds"] * (epochs - state.epoch)
+    if seconds < 60:
+        return f" ({seconds:.0f} s left)"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f" ({hours} h {minutes} min left)" if hours else f" ({minutes} min left)"
 
 
 def _stopwatch():

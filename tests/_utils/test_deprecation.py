@@ -15,6 +15,7 @@ from keras_transformer import (
     sinusoidal_encoding,
     warmup_cosine,
 )
+from keras_transformer.data.cleaning import clean, clean_pairs
 
 
 def word_pieces():
@@ -68,6 +69,14 @@ OLD_AND_NEW = {
     "sinusoidal_encoding(n)": (
         lambda: sinusoidal_encoding(3, 4, n=10.0),
         lambda: sinusoidal_encoding(3, 4, base=10.0),
+    ),
+    "clean(keep_umlauts)": (
+        lambda: clean("schön", keep_umlauts=True),
+        lambda: clean("schön", keep_letters=True),
+    ),
+    "clean_pairs(keep_umlauts)": (
+        lambda: clean_pairs([("a", "schön")], keep_umlauts=True),
+        lambda: clean_pairs([("a", "schön")], keep_letters=True),
     ),
     "PositionEmbeddingFixedWeights(n)": (
         lambda: PositionEmbeddingFixedWeights(3, 4, 2, n=10.0).base,

@@ -7,7 +7,7 @@ import pytest
 from keras_transformer.data.cleaning import clean, clean_pairs
 from keras_transformer.data.pairs import read_pairs
 
-OPTIONS = ["keep_case", "keep_punctuation", "keep_umlauts"]
+OPTIONS = ["keep_case", "keep_punctuation", "keep_letters"]
 CHOICES = [
     dict(zip(OPTIONS, values, strict=True)) for values in itertools.product([False, True], repeat=3)
 ]
@@ -51,10 +51,10 @@ def test_default_options_follow_the_published_rule(sentence, cleaned):
         ([], "schone grue sagts um francois"),
         (["keep_case"], "Schone Grue sagts um Francois"),
         (["keep_punctuation"], '"schone grue" - sagt\'s um 6:30, francois!'),
-        (["keep_umlauts"], "schöne grüße sagts um françois"),
+        (["keep_letters"], "schöne grüße sagts um françois"),
         (["keep_case", "keep_punctuation"], '"Schone Grue" - sagt\'s um 6:30, Francois!'),
-        (["keep_case", "keep_umlauts"], "Schöne Grüße sagts um François"),
-        (["keep_punctuation", "keep_umlauts"], '"schöne grüße" - sagt\'s um 6:30, françois!'),
+        (["keep_case", "keep_letters"], "Schöne Grüße sagts um François"),
+        (["keep_punctuation", "keep_letters"], '"schöne grüße" - sagt\'s um 6:30, françois!'),
         (OPTIONS, '"Schöne Grüße" - sagt\'s um 6:30, François!'),
     ],
 )
@@ -75,18 +75,18 @@ def test_keep_options(keep, cleaned):
     ],
 )
 def test_typographic_characters_are_normalized(sentence, cleaned):
-    assert clean(sentence, keep_case=True, keep_punctuation=True, keep_umlauts=True) == cleaned
+    assert clean(sentence, keep_case=True, keep_punctuation=True, keep_letters=True) == cleaned
 
 
-def test_kept_umlauts_are_composed():
+def test_kept_letters_are_composed():
     composed, decomposed = "schön", unicodedata.normalize("NFD", "schön")
     assert composed != decomposed
-    assert clean(decomposed, keep_umlauts=True) == clean(composed, keep_umlauts=True) == composed
+    assert clean(decomposed, keep_letters=True) == clean(composed, keep_letters=True) == composed
 
 
 @pytest.mark.parametrize("sentence", ["x\u0304 y", "हिन्दी भाषा"])
 def test_kept_letters_keep_their_combining_marks(sentence):
-    assert clean(sentence + ".", keep_umlauts=True) == sentence
+    assert clean(sentence + ".", keep_letters=True) == sentence
 
 
 @pytest.mark.parametrize("keep", CHOICES, ids=str)
@@ -122,6 +122,23 @@ def test_options_apply_to_both_sides(keep):
     assert clean_pairs(iter([(GERMAN, "Ä. b")]), **keep) == [both]
 
 
+@pytest.mark.parametrize(
+    ("pair", "side"), [(("Привет!", "Hello!"), "source"), (("Good morning.", "早上好。"), "target")]
+)
+def test_cleaning_that_would_remove_most_letters_is_refused(pair, side):
+    with pytest.raises(ValueError, match=rf"100% of the letters of the {side} .*keep_letters=True"):
+        clean_pairs([pair])
+    assert clean_pairs([pair], keep_letters=True) == [
+        tuple(clean(text, keep_letters=True) for text in pair)
+    ]
+
+
+def test_words_with_digits_are_reported_if_they_are_most_of_the_text():
+    pairs = [("Room4a", "Zimmer"), ("Room4b", "Zimmer")]
+    with pytest.raises(ValueError, match=r"100% of the letters .*keep_punctuation=True"):
+        clean_pairs(pairs, keep_letters=True)
+
+
 def test_default_options_reproduce_the_published_data_set():
     cleaned = clean_pairs(read_pairs(shared("deu.txt")))
     assert cleaned == read_pairs(shared("english-german-both.pkl"))
@@ -130,6 +147,6 @@ def test_default_options_reproduce_the_published_data_set():
 
 def test_keep_options_drop_no_pair_of_the_real_corpus():
     pairs = read_pairs(shared("deu.txt"))
-    kept = clean_pairs(pairs, keep_case=True, keep_punctuation=True, keep_umlauts=True)
+    kept = clean_pairs(pairs, keep_case=True, keep_punctuation=True, keep_letters=True)
     assert len(kept) == len(pairs)
     assert kept[2] == ("Hi.", "Grüß Gott!")

@@ -7,6 +7,7 @@ import pytest
 from keras_transformer._utils.special_tokens import END_ID, START_ID, UNKNOWN_ID
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import write_pairs
+from keras_transformer.data.tokenizers import SubwordTokenizer, WordTokenizer
 
 # Each source has a unique word, and one to three translations with unique words.
 TARGETS = {f"say s{i}": [f"sage t{i}{x}" for x in "abc"[: 1 + i % 3]] for i in range(100)}
@@ -140,6 +141,39 @@ def test_bpe_vocabularies_are_separate_or_shared():
             assert tokenizer.decode(tokenizer.encode(sentence)) == sentence
 
 
+CHINESE = ("我想喝水", "你在哪里工作", "今天下雨了", "她的猫很小", "我们明天去北京")
+SEGMENTED = ("我 想 喝 水", "你 在 哪里 工作", "今天 下雨 了", "她 的 猫 很 小", "我们 明天 去 北京")
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "kind"),
+    [
+        (CHINESE, {}, SubwordTokenizer),
+        (("ฉันอยากดื่มน้ำ", "คุณทำงานที่ไหน"), {}, SubwordTokenizer),
+        (("水を飲みたいです", "どこで働いていますか"), {}, SubwordTokenizer),
+        (CHINESE, {"tokenizer": "words"}, WordTokenizer),
+        (SEGMENTED, {}, WordTokenizer),
+        (("Я хочу пить", "Где ты работаешь"), {}, WordTokenizer),
+        (("나는 물을 마시고 싶다", "너는 어디에서 일하니"), {}, WordTokenizer),
+        (("I know the word 水.", "It means water."), {}, WordTokenizer),
+        (("one", "two"), {"share_vocabulary": True}, SubwordTokenizer),
+    ],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_languages_without_spaces_get_subwords(texts, options, kind, side):
+    pairs = [(f"{texts[i % len(texts)]} {i}", f"a {i}")[:: 1 if side == 0 else -1] for i in range(40)]
+    dataset = PrepareDataset(**options)(pairs)
+    assert type(dataset.source_tokenizer) is type(dataset.target_tokenizer) is kind
+    assert ("subwords (BPE)" in str(dataset)) == (kind is SubwordTokenizer)
+
+
+def test_validation_sources_of_unknown_words_are_reported():
+    known, unknown = [("say say", "sage")], [("Sechs Tage", "six days")]
+    assert "Warning" not in str(PrepareDataset()(PAIRS, known, known))
+    message = str(PrepareDataset()(PAIRS, unknown, unknown))
+    assert "Warning: 100% of the words of the validation sources are unknown" in message
+
+
 def test_bpe_dropout_tokenizes_differently_each_time():
     dataset = PrepareDataset(tokenizer="bpe", vocab_size=60)(PAIRS)
     plain, varied = (
@@ -192,7 +226,7 @@ def test_dropped_pairs_are_counted_by_reason():
     kept = [*dataset.train, *dataset.validation, *[(x, y) for x, ys in dataset.test for y in ys]]
     assert sorted(kept) == sorted([*pairs[:10], ("a0", "another b"), pairs[-1]])
     lines = str(dataset).splitlines()
-    assert lines[-3:] == [
+    assert lines[2:5] == [
         "dropped 3 pairs: empty source or target",
         "dropped 2 pairs: duplicate pair",
         "dropped 2 pairs: more than 3 tokens",

@@ -243,4 +243,4 @@ def test_a_streamed_dataset_equals_one_in_memory(tmp_path):
 
 def test_streaming_words_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"tokenizer=words$"):
-        PrepareDataset().stream(write(tmp_path), HELD_OUT, HELD_OUT)
+        PrepareDataset(tokenizer="words").stream(write(tmp_path), HELD_OUT, HELD_OUT)

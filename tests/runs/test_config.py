@@ -147,8 +147,6 @@ INVALID = [
     ("dtype", "bfloat16"),
     ("tokenizer", "letters"),
     ("monitor", "accuracy"),
-    ("share_vocabulary", True),
-    ("bpe_dropout", 0.1),
     ("bpe_dropout", 1.0),
     ("ema", 1.0),
     ("attention_rate", -0.1),
@@ -159,7 +157,6 @@ INVALID = [
     ("h", 0),
     ("d_model", "256"),
     ("epochs", "10"),
-    ("epochs", None),
 ]
 
 
@@ -188,6 +185,13 @@ def test_streaming_refuses_incompatible_options():
     ):
         with pytest.raises(ValueError, match=r"Streaming needs .*Received: tokenizer="):
             RunConfig(**{**needed, **change})
+
+
+def test_a_vocabulary_of_words_excludes_what_needs_subwords():
+    for settings in ({"share_vocabulary": True}, {"bpe_dropout": 0.1}):
+        assert RunConfig(**settings).tokenizer == "auto"
+        with pytest.raises(ValueError, match="exclude tokenizer=words"):
+            RunConfig(tokenizer="words", **settings)
 
 
 # Malformed and older files

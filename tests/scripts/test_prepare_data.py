@@ -53,13 +53,28 @@ def test_cleans_a_file(prepare, tmp_path, name):
     assert read_pairs(tmp_path / name) == [("hi", "gru gott"), ("the dove", "die taube")]
 
 
-def test_options_keep_case_punctuation_and_umlauts(prepare, tmp_path):
-    kept = prepare("pairs.txt", "out.tsv", "--keep-case", "--keep-punctuation", "--keep-umlauts")
+def test_options_keep_case_punctuation_and_letters(prepare, tmp_path):
+    kept = prepare("pairs.txt", "out.tsv", "--keep-case", "--keep-punctuation", "--keep-letters")
     assert kept.returncode == 0 and "dropped 0 pairs" in kept.stdout
     assert read_pairs(tmp_path / "out.tsv") == read_pairs(tmp_path / "pairs.txt")
-    umlauts = prepare("pairs.txt", "out.tsv", "--keep-umlauts")
-    assert umlauts.returncode == 0
+    letters = prepare("pairs.txt", "out.tsv", "--keep-letters")
+    assert letters.returncode == 0
     assert read_pairs(tmp_path / "out.tsv") == [("hi", "grüß gott"), ("the dove", "die taube")]
+
+
+def test_the_old_flag_still_works_with_a_word(prepare, tmp_path):
+    done = prepare("pairs.txt", "out.tsv", "--keep-umlauts")
+    assert done.returncode == 0
+    assert "--keep-umlauts is deprecated: use --keep-letters" in done.stderr
+    assert read_pairs(tmp_path / "out.tsv")[0] == ("hi", "grüß gott")
+
+
+def test_a_file_in_another_script_says_which_flag_keeps_it(prepare, tmp_path):
+    (tmp_path / "russian.tsv").write_text("Привет!\tHello!\n", encoding="utf-8")
+    assert_refused(prepare("russian.tsv", "out.tsv"), "100% of the letters", "--keep-letters")
+    assert not (tmp_path / "out.tsv").exists()
+    assert prepare("russian.tsv", "out.tsv", "--keep-letters").returncode == 0
+    assert read_pairs(tmp_path / "out.tsv") == [("привет", "hello")]
 
 
 def test_reads_two_parallel_files(prepare, tmp_path):

@@ -34,9 +34,23 @@ def output(folder):
 
 
 def test_it_reports_progress_and_example_translations(output):
-    for part in ("training pairs", "parameters", "Epoch 2/2", "tokens/s", "BLEU", "chrF"):
+    for part in ("training pairs", "parameters", "Epoch 2/2 (", " s left)", "tokens/s", "chrF"):
         assert part in output
-    assert output.count("→") == 10
+    epochs, samples, tested = 2, 3, 5
+    assert output.count("→") == output.count("\n    = ") == epochs * samples + tested
+
+
+def test_the_same_validation_sentences_are_translated_after_each_epoch(output):
+    first, second, *_ = (part.split("Epoch")[0] for part in output.split("Validation loss")[1:])
+    sources = [
+        [line for line in part.splitlines() if line[:3] != "   "] for part in (first, second)
+    ]
+    assert sources[0][1:4] == sources[1][1:4]
+
+
+def test_a_very_low_bleu_comes_with_its_usual_causes(output):
+    assert "A BLEU below 5 usually has one of these causes" in output
+    assert "this run made at most" in output and "of the test words" in output
 
 
 def test_the_next_commands_work_as_printed(folder, output):

@@ -16,7 +16,7 @@ from keras_transformer import RunConfig, Trainer
 from keras_transformer.backends import backend_module
 from keras_transformer.runs.folder import make_model
 from keras_transformer.training.checkpoints import Checkpoints
-from keras_transformer.training.run import make_optimizer
+from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
 
 EPOCHS = 3
 CONFIG = RunConfig(d_model=32, h=2, d_ff=64, n=1, warmup_steps=20, learning_rate_scale=0.3)
@@ -196,6 +196,22 @@ def test_a_short_run_has_a_short_warm_up_to_the_same_peak_and_says_so(capsys):
     # The paper's schedule does not depend on the length of the run.
     paper = RunConfig(decay="inverse_sqrt")
     assert schedule_of(paper, 1) == schedule_of(paper, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "batches", "epochs"),
+    [
+        ({}, 10, 15),  # a small corpus is not repeated until it is memorized
+        ({}, 500, 7),
+        ({}, 10**6, 5),
+        ({"accumulation": 2}, 1000, 7),
+        ({"epochs": 3}, 10, 3),
+    ],
+)
+def test_the_default_number_of_epochs_depends_on_the_number_of_batches(settings, batches, epochs):
+    config = RunConfig(**settings)
+    assert number_of_epochs(config, range(batches)) == epochs
+    assert number_of_updates(config, range(batches)) == epochs * batches // config.accumulation
 
 
 def test_make_optimizer_follows_the_settings():

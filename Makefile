@@ -8,6 +8,7 @@ MODEL_TESTS = tests/layers tests/models tests/objectives tests/backends tests/tr
 # Tests with the marker `every_backend`, and tests that `test-all` runs on JAX.
 JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/pages tests/pretrained
+SPEED = attention training decoding course scaling streaming
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # Caches JAX's compiled programs across tests and runs.
@@ -79,13 +80,34 @@ format: .venv/installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv/bench ## run the benchmarks (1 hour); PAIRS=FILE adds those on a file of pairs (1 hour)
-	for name in attention training decoding course scaling streaming; do \
-		$(BIN)/python benchmarks/$$name.py || exit 1; \
+# One target for each table of README.md and docs/, named in the text around the table.
+bench: $(addprefix results-,$(SPEED)) ## measure the tables of speed again (1 hour)
+
+$(addprefix results-,$(SPEED)): results-%: .venv/bench ## speed: benchmarks/NAME.py; ARGS=... passes flags
+	$(BIN)/python benchmarks/$*.py $(ARGS)
+
+results-time_to_quality results-faults: results-%: .venv/tensorflow ## on the pairs in PAIRS=english-german-both.pkl
+	$(BIN)/python benchmarks/$*.py $(PAIRS) $(ARGS)
+
+results-pickle: .venv/tensorflow
+	$(BIN)/python benchmarks/results.py pickle --data $(PAIRS) $(ARGS)
+
+results-default results-candidates: results-%: .venv/tensorflow ## quality: three runs with three seeds each
+	$(BIN)/python benchmarks/results.py $* $(ARGS)
+
+results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names (3 hours)
+	$(BIN)/python scripts/train.py @scripts/recipes/multi30k-tiny.txt $(ARGS)
+	$(BIN)/python scripts/average_checkpoints.py runs/multi30k-tiny --last 10
+	$(BIN)/python scripts/evaluate.py runs/multi30k-tiny --weights average --beam 5 --length-penalty 1.4 --tokenize none
+
+results-translators: .venv/tensorflow ## the three translators of docs/course.md
+	for model in bahdanau luong transformer; do \
+		$(BIN)/python scripts/train.py --model $$model --run runs/$$model $(ARGS) || exit 1; \
 	done
-	for name in $(if $(PAIRS),time_to_quality faults); do \
-		$(BIN)/python benchmarks/$$name.py $(PAIRS) || exit 1; \
-	done
+	$(BIN)/python benchmarks/translators.py runs/bahdanau runs/luong runs/transformer
+
+results-language_models: .venv/tensorflow ## the two language models of docs/course.md
+	$(BIN)/python scripts/train_language_model.py $(ARGS)
 
 bench-gpu: ## benchmark training and decoding on a GPU with JAX; PYTHON=... must have the dependencies
 	PYTHONPATH="$(CURDIR)" $(PYTHON) benchmarks/gpu.py $(ARGS)

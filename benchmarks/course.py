@@ -5,7 +5,7 @@ The course decodes one sentence at a time, eagerly, and runs the whole model aga
 
 import argparse
 
-from timing import cpu_name, named, time_turns, use_cores
+from timing import made_with, time_turns, use_cores
 
 # The sizes of the course's model, which divides its `d_k` of 64 among 8 heads.
 SIZES = {"h": 8, "d_k": 8, "d_v": 8, "d_model": 512, "d_ff_inner": 2048, "n": 6, "rate": 0.1}
@@ -68,7 +68,7 @@ def main():
     ours, course = (run() for run in systems.values())
     assert (ours[:1] == course).all(), "both systems must produce the same tokens"
     times = time_turns(systems, arguments.rounds, turn_seconds=0.5, rest=0.25)
-    print(f"\n{cpu_name()}, {arguments.threads} threads; {named('', 'keras', 'tensorflow')}\n")
+    print(f"\n{made_with('tensorflow')}, {arguments.threads} threads\n")
     print("| system | sentences/s, wall time | sentences/s, CPU time |\n|---|---|---|")
     rates = []
     for (name, (wall, cpu)), sentences in zip(times.items(), (BATCH, 1), strict=True):

@@ -6,7 +6,7 @@ python benchmarks/decoding.py --model small --batch 32 --threads 2 --rounds 5
 
 import argparse
 
-from timing import cpu_name, named, time_turns, use_cores
+from timing import made_with, time_turns, use_cores
 
 ROUNDS = {"small": 15, "large": 6}
 TURN_SECONDS = 0.3
@@ -100,7 +100,7 @@ def print_caption(arguments):
     """Prints the hardware, the versions and the method of the measurements."""
     from decoding_peers import SIZES, SOURCE_LENGTH, STEPS, WORDS
 
-    libraries = ("keras", "tensorflow", "ctranslate2", "keras-hub", "torch")
+    libraries = ("tensorflow", "ctranslate2", "keras-hub", "torch")
     rounds = {model: arguments.rounds or ROUNDS[model] for model in arguments.model}
     models = [
         f"{name} (d_model {size.d_model}, {size.n} + {size.n} layers, {size.h} heads, "
@@ -109,8 +109,7 @@ def print_caption(arguments):
         if name in rounds
     ]
     print(
-        f"\n{cpu_name()}, {arguments.threads} thread(s) pinned to as many cores;",
-        named("versions:", *libraries) + ".",
+        f"\n{made_with(*libraries)}. {arguments.threads} thread(s) pinned to as many cores.",
         f"One call translates one batch: {SOURCE_LENGTH} source tokens including the end token,",
         f"exactly {STEPS} steps, vocabularies of {WORDS:,} words, tied output, pre-norm, float32",
         "unless stated otherwise. Models:",

@@ -11,7 +11,7 @@ import dataclasses
 import math
 import tempfile
 
-from timing import cpu_name, named, use_one_core
+from timing import made_with, use_one_core
 
 use_one_core()  # before the libraries start
 
@@ -255,7 +255,7 @@ def main():
     added, ours = float16_scores()
     print(f"\nFully masked query in float16: weights {added} with a mask of -1e9,")
     print(f"output {ours} of `DotProductAttention`.")
-    print(f"{cpu_name()},", named("versions:", "keras", "tensorflow") + ", float32.")
+    print(f"{made_with('tensorflow')}, one core, float32.")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import keras
 import numpy as np
+from timing import this_version
 
 import keras_transformer as kt
 from keras_transformer.backends import backend_module
@@ -195,7 +196,8 @@ def main():
     )
     print("\n".join(rows))
     print(
-        f"\n{device.name}, {dtype}, {keras.config.backend()} with keras {keras.__version__}; peak:",
+        f"\n{device.name}, {dtype}, {keras.config.backend()} with keras {keras.__version__},",
+        f"{', '.join(this_version())}; peak:",
         f"{peak / 1e12:,.1f} TFLOP/s ({'measured' if peak == measured else 'data sheet'}; a matrix",
         f"product reached {measured / 1e12:,.1f}). Training: wall time of the second epoch of",
         f"`Trainer` on random sentences of {SHORTEST} to {LONGEST - 1} words; tokens and FLOPs",

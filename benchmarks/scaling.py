@@ -5,7 +5,7 @@ python benchmarks/scaling.py --picture docs/scaling.png
 
 import argparse
 
-from timing import cpu_name, named, time_turns, use_cores
+from timing import made_with, time_turns, use_cores
 
 BATCH, MODEL = 32, "small"
 WITH, WITHOUT = "with KV cache", "without KV cache"
@@ -121,8 +121,8 @@ def main():
     print_lengths(length_costs)
     sentence_costs = time_sentences(arguments.sentences, arguments.rounds)
     print_sentences(sentence_costs)
-    print(f"{cpu_name()}, one core, {named('', 'keras', 'tensorflow').strip()}, medians of")
-    print(f"{arguments.rounds} rounds; the {MODEL} model of benchmarks/decoding.py, float32.")
+    print(f"{made_with('tensorflow')}, one core, medians of {arguments.rounds} rounds;")
+    print(f"the {MODEL} model of benchmarks/decoding.py, float32.")
     draw(length_costs, sentence_costs, arguments.picture)
 
 

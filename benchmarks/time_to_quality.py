@@ -8,7 +8,7 @@ import contextlib
 import tempfile
 import time
 
-from timing import cpu_name, named, use_one_core
+from timing import made_with, use_one_core
 
 
 class Reached(Exception):
@@ -77,8 +77,7 @@ def main():
     print("\n| validation loss | epoch | CPU s | wall s |\n|---|---|---|---|")
     print(f"| {clock.loss:.2f} | {clock.epoch} | {clock.cpu:.0f} | {clock.wall - wall:.0f} |")
     print(
-        f"\n{cpu_name()}, one core,",
-        named("versions:", "keras", keras.config.backend()) + ".",
+        f"\n{made_with(keras.config.backend())}, one core.",
         f"Times include startup and imports; {config.n_sentences:,} pairs, small preset, {dtype},",
         f"seed {config.seed}.",
     )

@@ -1,5 +1,6 @@
 """Timing helpers: compare alternating systems in one process that is pinned to CPU cores."""
 
+import datetime
 import os
 import statistics
 import time
@@ -54,7 +55,7 @@ def compare(systems, rounds=30):
         name: list(map(statistics.median, zip(*t, strict=True))) for name, t in times.items()
     }
     _, reference = next(iter(medians.values()))
-    print(f"\n{cpu_name()}, one core, medians of {rounds} rounds")
+    print(f"\n{made_with()}, one core, medians of {rounds} rounds")
     print("| system | wall ms | CPU ms | relative CPU time |")
     print("|---|---|---|---|")
     for name, (wall, cpu) in medians.items():
@@ -122,6 +123,32 @@ def cpu_name():
     from keras_transformer.backends.device import describe_cpu
 
     return describe_cpu().name
+
+
+def made_with(*packages):
+    """Returns the note under a table: machine, versions and date.
+
+    The speed of float32 matrix products makes times on different machines comparable.
+    """
+    names = ("numpy", "keras", *packages)
+    versions = [f"{name} {version(name)}" for name in names]
+    return ", ".join([f"{cpu_name()} ({product_rate():.0f} GFLOP/s)", *this_version(), *versions])
+
+
+def this_version():
+    """Returns the version of this package, with its name, and the date."""
+    from keras_transformer import __version__
+
+    return f"keras_transformer {__version__}", datetime.date.today().isoformat()
+
+
+def product_rate(size=1024, rounds=10):
+    """Returns the rate of float32 matrix products of this process, in GFLOP per CPU second."""
+    import numpy as np
+
+    x = np.random.default_rng(0).random((size, size), dtype=np.float32)
+    times = [time_calls(lambda: x @ x)[1] for _ in range(rounds)]
+    return 2e-9 * size**3 / statistics.median(times)
 
 
 def named(system, *packages):

@@ -18,6 +18,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
+from timing import this_version
 from training_peers import SYSTEMS, WARM_UP
 
 from keras_transformer.backends.device import describe_cpu
@@ -109,7 +110,7 @@ def print_caption(config, own):
     print(
         f"\n{describe_cpu().name or platform.machine()}",
         f"({', '.join(x for x in INSTRUCTIONS if x in flags)}), one thread pinned to one core;",
-        f"{', '.join(f'{name} {version(name)}' for name in libraries)}.",
+        ", ".join([*this_version(), *(f"{name} {version(name)}" for name in libraries)]) + ".",
         f"{Path(config.data or corpus_path()).name}, {config.dtype}; oneDNN:",
         os.environ.get("TF_ENABLE_ONEDNN_OPTS", "as set by `tune_process`") + ".",
         f"Medians of {own['rounds']} alternating processes with {own['updates']} updates each,",

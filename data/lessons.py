@@ -515,8 +515,14 @@ _HOBBIES = paired(
     "take photos = photograph = ; read books = read = Bücher; "
     "learn languages = learn = Sprachen; work in the garden = work = im Garten; "
     "cook Italian food = cook = italienisch; go to the movies = go = ins Kino; "
-    "go to the theater = go = ins Theater; make phone calls = make phone calls = "
+    "go to the theater = go = ins Theater; make phone calls = make phone calls = ; "
+    "watch TV = watch television = ; drink coffee = drink = Kaffee; drink tea = drink = Tee; "
+    "drink milk = drink = Milch; drink juice = drink = Saft; drink water = drink = Wasser; "
+    "drink wine = drink = Wein; eat pizza = eat = Pizza; eat fish = eat = Fisch; "
+    "eat fruit = eat = Obst; eat ice cream = eat = Eis; eat chocolate = eat = Schokolade; "
+    "eat meat = eat = Fleisch; eat cake = eat = Kuchen; eat bread = eat = Brot"
 )
+_ASKED_FOR = listed("eat; drink; read; cook; play; learn; buy; paint")
 
 
 def _hobby(draw):
@@ -530,9 +536,9 @@ def _gerund(english):
     return english_gerund(Clause(ICH, replace(VERB["play"], english=english)))
 
 
-@pattern(440)
+@pattern(600)
 def likes_to(draw):
-    """I like to swim. Do you like playing tennis? Anna doesn't like to cook."""
+    """I like to swim. Do you like playing tennis? What does Anna like to cook?"""
     english, verb, german = _hobby(draw)
     verb = replace(verb, reflexive="")
     form, gern = f"to {english}" if draw.chance(0.55) else _gerund(english), "gern"
@@ -546,6 +552,14 @@ def likes_to(draw):
     if draw.chance(0.3):
         need(gern == "gern")
         subject, call = asked_about(draw)
+        if draw.chance(0.2):
+            what = draw.one(_ASKED_FOR)
+            first = told(subject, "like", f"to {what}", "")
+            second = Clause(subject, VERB[what], predicate=("", "gern"))
+            return (
+                sentence("what " + english_question(first) + call[0], "?"),
+                sentence("was " + german_question(second) + call[1], "?"),
+            )
         first, second = pair_about(subject)
         return (
             sentence(english_question(first) + call[0], "?"),

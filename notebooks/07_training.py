@@ -40,7 +40,7 @@ keras.utils.set_random_seed(0)
 # %% [markdown]
 # ## The data
 #
-# The project brings 41,146 pairs of its own, of which the first 20,000 are enough here. They are
+# The project brings 41,306 pairs of its own, of which the first 20,000 are enough here. They are
 # split by *source sentence*: all translations of one sentence are in the same part, because a test
 # sentence must not occur in training. The vocabularies are those of the training part.
 

@@ -48,6 +48,7 @@ def test_code_in_overview_md_runs(monkeypatch, tmp_path, capsys):
     translate = kt.Translate.from_run(run)
     export_saved_model(translate, run / "exported/saved_model/1")
     export_ctranslate2(translate, run / "exported/ctranslate2")
+    (tmp_path / "data").symlink_to(ROOT / "data")
     (tmp_path / "book.txt").write_text("one two\nthree\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     names = {}

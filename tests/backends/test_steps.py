@@ -17,6 +17,7 @@ from keras_transformer import (
     MaskedCrossEntropy,
     TransformerModel,
     WarmupSchedule,
+    as_dataset,
 )
 from keras_transformer.backends import backend_module
 from keras_transformer.objectives.metrics import loss_and_totals
@@ -98,7 +99,13 @@ def test_fit_gives_the_same_losses(weights):
     model.load_weights(weights)
     jit = keras.config.backend() == "jax"  # TensorFlow runs without XLA here
     model.compile(optimizer, MaskedCrossEntropy(), metrics=[MaskedAccuracy()], jit_compile=jit)
-    fitted = model.fit(batches, epochs=EPOCHS, shuffle=False, validation_data=validation, verbose=0)
+    fitted = model.fit(
+        as_dataset(batches),
+        epochs=EPOCHS,
+        shuffle=False,
+        validation_data=as_dataset(validation),
+        verbose=0,
+    )
 
     model = make_model(dataset)
     model.load_weights(weights)

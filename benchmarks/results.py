@@ -1,0 +1,97 @@
+"""Trains the runs of a table of results, with several seeds, and prints the table.
+
+python benchmarks/results.py default
+python benchmarks/results.py pickle --data english-german-both.pkl
+python benchmarks/results.py candidates
+"""
+
+import argparse
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from timing import made_with, use_one_core
+
+ROOT = Path(__file__).resolve().parents[1]
+FIRST_SENTENCES = ROOT / "data" / "first-sentences.tsv"
+# The runs of each table: a label and the flags of scripts/train.py.
+TABLES = {
+    "default": {"default run": []},
+    "pickle": {"first 10,000 pairs": ["--n-sentences", "10000"]},
+    "candidates": {  # for the sizes of the default run
+        "d_ff 512, 4 epochs": ["--d-ff", "512", "--epochs", "4"],
+        "1 + 1 layers, d_ff 512, 6 epochs": ["--n", "1", "--d-ff", "512", "--epochs", "6"],
+    },
+}
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("table", choices=list(TABLES))
+    parser.add_argument("--data", help="file of pairs (default: the project's own corpus)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--runs", type=Path, default=Path("runs/results"), help="folder for runs")
+    parser.add_argument(
+        "--flags", nargs=argparse.REMAINDER, default=[], help="further flags of train.py"
+    )
+    return parser.parse_args()
+
+
+def train(folder, flags):
+    """Trains a run with train.py, which evaluates it, too; returns the CPU time in seconds."""
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [sys.executable, str(ROOT / "scripts" / "train.py"), "--run", str(folder), *flags]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def evaluate(folder, with_first_sentences):
+    """Returns the numbers of a table row except the time."""
+    from keras_transformer import RunFolder, evaluate_run
+
+    greedy, beam = (evaluate_run(folder, **options)[0] for options in ({}, {"beam_size": 4}))
+    loss = min(row["validation_loss"] for row in RunFolder(folder).read_history())
+    numbers = [loss, greedy.bleu, greedy.chrf, beam.bleu, beam.chrf]
+    if with_first_sentences:
+        numbers.append(evaluate_run(folder, test=FIRST_SENTENCES, beam_size=4)[0].exact)
+    return numbers
+
+
+def cell(values, digits):
+    """Formats the values of all seeds, and their mean."""
+    texts = [f"{value:.{digits}f}" for value in values]
+    return (
+        texts[0] if len(texts) == 1 else f"{', '.join(texts)}; {statistics.mean(values):.{digits}f}"
+    )
+
+
+def main():
+    arguments = read_arguments()
+    use_one_core()
+    own = arguments.data is None
+    flags = ["--dtype", "float32", *([] if own else ["--data", arguments.data]), *arguments.flags]
+    rows = {}
+    for label, changes in TABLES[arguments.table].items():
+        for seed in arguments.seeds:
+            folder = arguments.runs / f"{arguments.table}-{len(rows)}-{seed}"
+            seconds = train(folder, ["--seed", str(seed), *flags, *changes])
+            rows.setdefault(label, []).append([seconds, *evaluate(folder, own)])
+    names = ["CPU s", "validation loss", "BLEU", "chrF", "BLEU, beam 4", "chrF, beam 4"]
+    names += ["first sentences, %"] * own
+    print("\n| run | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 1))
+    for label, results in rows.items():
+        columns = zip(*results, strict=True)
+        digits = [0, 2, 1, 1, 1, 1, 1]
+        cells = [cell(values, d) for values, d in zip(columns, digits, strict=False)]
+        print(f"| {label} | " + " | ".join(cells) + " |")
+    seeds = ", ".join(map(str, arguments.seeds))
+    print(f"\nSeeds {seeds}; mean. float32, one core, {made_with('tensorflow', 'sacrebleu')}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -92,7 +92,7 @@ results-time_to_quality results-faults: results-%: .venv/tensorflow ## on the pa
 results-pickle: .venv/tensorflow
 	$(BIN)/python benchmarks/results.py pickle --data $(PAIRS) $(ARGS)
 
-results-default results-candidates: results-%: .venv/tensorflow ## quality: three runs with three seeds each
+results-default results-candidates: results-%: .venv/tensorflow ## quality: three seeds of each run
 	$(BIN)/python benchmarks/results.py $* $(ARGS)
 
 results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names (3 hours)

@@ -64,10 +64,8 @@ def evaluate(folder, with_first_sentences):
 
 def cell(values, digits):
     """Formats the values of all seeds, and their mean."""
-    texts = [f"{value:.{digits}f}" for value in values]
-    return (
-        texts[0] if len(texts) == 1 else f"{', '.join(texts)}; {statistics.mean(values):.{digits}f}"
-    )
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return f"{', '.join(f'{value:.{digits}f}' for value in values)}; {mean}"
 
 
 def main():
@@ -76,9 +74,9 @@ def main():
     own = arguments.data is None
     flags = ["--dtype", "float32", *([] if own else ["--data", arguments.data]), *arguments.flags]
     rows = {}
-    for label, changes in TABLES[arguments.table].items():
+    for i, (label, changes) in enumerate(TABLES[arguments.table].items()):
         for seed in arguments.seeds:
-            folder = arguments.runs / f"{arguments.table}-{len(rows)}-{seed}"
+            folder = arguments.runs / f"{arguments.table}-{i}-{seed}"
             seconds = train(folder, ["--seed", str(seed), *flags, *changes])
             rows.setdefault(label, []).append([seconds, *evaluate(folder, own)])
     names = ["CPU s", "validation loss", "BLEU", "chrF", "BLEU, beam 4", "chrF, beam 4"]

@@ -47,7 +47,7 @@ if not RunFolder(folder).weights.exists():
 
 translate = Translate.from_run(folder)
 test = RunFolder(folder).read_test()
-print(translate("We want to look for our car."))
+print(translate("We want to buy a new car tomorrow."))
 
 # %% [markdown]
 # ## Greedy
@@ -57,7 +57,7 @@ print(translate("We want to look for our car."))
 
 # %%
 model = translate.model
-sentence = "We want to look for our car."
+sentence = "We want to buy a new car tomorrow."
 source = np.array([[*translate.source_tokenizer.encode(sentence), END_ID]])
 
 
@@ -125,7 +125,7 @@ for hypotheses in translate.hypotheses(sentences, beam_size=beam_size, n_best=be
 # ## Where it looks
 #
 # The cross-attention of each layer and head, one row for each word that was written. German puts
-# the verb at the end: *to look for* stands in the middle, *suchen* comes last. (The rows are read
+# the verb at the end: *to buy* stands in the middle, *kaufen* comes last. (The rows are read
 # while the word is being *chosen*; the end of the source often serves as a place to rest.)
 
 # %%

@@ -70,9 +70,9 @@ def train_run(config, folder):
     if resuming:
         run.check_dataset(dataset)
     batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
+    epochs = number_of_epochs(config, batches[0])
     # All processes read the folder before they join here. Only afterwards does the trainer of the
     # chief write to it.
-    epochs = number_of_epochs(config, batches[0])
     with backend_module().distribution() as scope:
         with scope():
             trainer = _make_trainer(config, run, dataset, number_of_updates(config, batches[0]))

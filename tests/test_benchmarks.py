@@ -48,6 +48,21 @@ gpu.main()
     assert number(greedy) > 0 and number(beam) > 0
 
 
+@pytest.mark.slow
+def test_a_table_of_results_has_a_row_per_run_with_all_seeds(tmp_path):
+    code = "import results; results.main()"
+    quick = ["--flags", "--preset", "tiny", "--epochs", "1", "--n-sentences", "200"]
+    arguments = ["default", "--seeds", "3", "--runs", str(tmp_path), *quick]
+    output = run_code(code, *arguments, KERAS_BACKEND="tensorflow")
+    ((label, seconds, *scores),) = table_rows(output)
+    assert label == "default run" and len(scores) == 6
+    for cell in (seconds, *scores):
+        value, mean = map(float, cell.split(";"))
+        assert value == mean >= 0
+    assert "keras_transformer 0." in output.splitlines()[-1]
+    assert {path.name for path in tmp_path.glob("default*")} == {"default-0-3"}
+
+
 @pytest.mark.parity
 def test_training_benchmark_runs_all_systems():
     code = "import training; training.main()"

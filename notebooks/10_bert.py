@@ -212,11 +212,11 @@ body.pooling.trainable = False  # the vector of the whole text is not used here
 answering = AnsweringBert(body)
 inputs, spans = answer_examples(tokenizer, examples, length=body.seq_length)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-updates = 12 * (len(inputs[0]) // 64)
+updates = 18 * (len(inputs[0]) // 64)
 answering.compile(
     keras.optimizers.AdamW(warm_up_and_fall(3e-3, updates)), {"start": loss, "end": loss}
 )
-answering.fit(inputs, spans, batch_size=64, epochs=12, verbose=0)
+answering.fit(inputs, spans, batch_size=64, epochs=18, verbose=0)
 
 find = FindAnswer(answering, tokenizer)
 tests = [make_example(random) for _ in range(50)]

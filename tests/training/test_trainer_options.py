@@ -170,8 +170,9 @@ def schedule_of(config, updates=1000):
     [
         ("transformer", "linear", 0.64),
         ("transformer", "inverse_sqrt", 0.5),
-        ("luong", "linear", 3),
-        ("bahdanau", "inverse_sqrt", 3),
+        ("luong", "linear", 1.2),
+        ("luong", "inverse_sqrt", 3),
+        ("bahdanau", "linear", 3),
     ],
 )
 def test_each_model_has_its_own_default_learning_rate_scale(model, decay, scale):

@@ -10,7 +10,7 @@ import argparse
 
 from keras_transformer import RunFolder, Translate, evaluate_run, plot_alignments
 
-SENTENCE = "The quiet child doesn't have time to read this email."
+SENTENCE = "My brother wants to buy a new car tomorrow."
 
 
 def read_arguments():

@@ -63,7 +63,7 @@ def publish(folder, **changes):
             spread = next((x for end, x in spreads.items() if name.endswith(end)), 0.2)
             torch.nn.init.normal_(parameter, std=spread)
     torch.nn.init.normal_(model.final_logits_bias, std=0.5)
-    model.final_logits_bias[:, :2] += torch.tensor([1.3, 2.5])  # make end and unknown occur
+    model.final_logits_bias[:, :2] += torch.tensor([3.5, 3.0])  # make end and unknown occur
     model.save_pretrained(folder)
     return model
 

@@ -8,7 +8,6 @@ import unicodedata
 import numpy as np
 
 from keras_transformer._utils.checks import check_choice, check_sizes, given
-from keras_transformer._utils.special_tokens import UNKNOWN_ID
 from keras_transformer._utils.writing import is_unsegmented
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.pairs import read_pairs
@@ -19,6 +18,7 @@ from keras_transformer.data.tokenizers import (
     WordTokenizer,
     encode_source,
     encode_target,
+    unknown_share,
 )
 
 _MANY_UNKNOWN = 0.5  # share of unknown words above which a warning is printed
@@ -122,7 +122,8 @@ class PreparedDataset:
             f"{self.target_tokenizer.vocab_size:,} target {unit}",
         ]
         lines += [f"dropped {n:,} pairs: {reason}" for reason, n in self.dropped.items() if n]
-        unknown = self._unknown_share()
+        sample = [source for source, _ in self.validation[:1000]]
+        unknown = unknown_share(self.source_tokenizer, sample)
         if unknown > _MANY_UNKNOWN:
             lines.append(
                 f"Warning: {unknown:.0%} of the words of the validation sources are unknown, so "
@@ -130,12 +131,6 @@ class PreparedDataset:
                 "spelling of the training part? With many rare words, use tokenizer=bpe."
             )
         return "\n".join(lines)
-
-    def _unknown_share(self):
-        """Returns the share of unknown words in the validation sources, from a sample of them."""
-        sample = self.validation[:1000]
-        ids = [i for source, _ in sample for i in self.source_tokenizer.encode(source)]
-        return ids.count(UNKNOWN_ID) / max(1, len(ids))
 
 
 class PrepareDataset:

@@ -366,6 +366,12 @@ def _matching_tokenizer(content, path):
     )
 
 
+def unknown_share(tokenizer, sentences):
+    """Returns the share of unknown tokens in sentences."""
+    ids = [i for sentence in sentences for i in tokenizer.encode(sentence)]
+    return ids.count(UNKNOWN_ID) / max(1, len(ids))
+
+
 def encode_source(tokenizer, sentence):
     """Returns the ids that the encoder reads: the sentence and the end token."""
     return [*tokenizer.encode(sentence), END_ID]

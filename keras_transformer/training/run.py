@@ -8,11 +8,11 @@ from pathlib import Path
 import keras
 
 from keras_transformer._utils.checks import check_choice
-from keras_transformer._utils.special_tokens import UNKNOWN_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
+from keras_transformer.data.tokenizers import unknown_share
 from keras_transformer.evaluation import TOKENIZERS, score
 from keras_transformer.inference.translate import Translate
 from keras_transformer.objectives.optimizer import Adam
@@ -70,14 +70,14 @@ def train_run(config, folder):
     if resuming:
         run.check_dataset(dataset)
     batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
-    epochs = number_of_epochs(config, batches[0])
+    updates = number_of_updates(config, batches[0])
     # All processes read the folder before they join here. Only afterwards does the trainer of the
     # chief write to it.
     with backend_module().distribution() as scope:
         with scope():
-            trainer = _make_trainer(config, run, dataset, number_of_updates(config, batches[0]))
+            trainer = _make_trainer(config, run, dataset, updates)
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
-            history, interrupted = trainer.train(*batches, epochs)
+            history, interrupted = trainer.train(*batches, number_of_epochs(config, batches[0]))
     if history and trainer.chief:
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
@@ -88,7 +88,7 @@ def train_run(config, folder):
             flush=True,
         )
         raise KeyboardInterrupt
-    return _report(run, number_of_updates(config, batches[0])) if trainer.chief else None
+    return _report(run, updates) if trainer.chief else None
 
 
 def prepare_dataset(config, tokenizers=None):
@@ -272,13 +272,13 @@ def _report(run, updates):
 def _low_bleu_causes(run, test, updates):
     """Explains what usually causes a BLEU below 5, with the figures of the run."""
     tokenizer, _ = run.read_tokenizers()
-    ids = [i for source, _ in test for i in tokenizer.encode(source)]
+    unknown = unknown_share(tokenizer, [source for source, _ in test])
     return f"""
 A BLEU below 5 usually has one of these causes (more in docs/troubleshooting.md):
   - Too few updates: this run made at most {updates:,}, and most translators need a few thousand.
     Set more --epochs, or a smaller --batch-size.
   - Too few pairs: some thousand are the least, and tens of thousands are better.
-  - Unknown words: {ids.count(UNKNOWN_ID) / max(1, len(ids)):.0%} of the test words. \
+  - Unknown words: {unknown:.0%} of the test words. \
 --tokenizer bpe leaves hardly any unknown.
   - Pairs that are no translations of each other, such as two files whose lines do not match.
   - Test sentences of another kind than the training sentences."""

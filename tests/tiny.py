@@ -28,7 +28,7 @@ def make_dataset():
     return PrepareDataset(seed=1)(PAIRS)
 
 
-def make_model(dataset, rate=0.0, model_class=TransformerModel):
+def make_model(dataset, rate=0.0, model_class=TransformerModel, **kwargs):
     keras.utils.set_random_seed(7)
     settings = BlockSettings(h=2, d_model=32, d_ff=64, rate=rate, norm_first=True)
     model = model_class(
@@ -36,6 +36,7 @@ def make_model(dataset, rate=0.0, model_class=TransformerModel):
         dataset.target_tokenizer.vocab_size,
         settings=settings,
         tie_output=True,
+        **kwargs,
     )
     model.build(((None, None), (None, None)))
     return model

@@ -6,8 +6,8 @@ import keras
 def backend_module():
     """Returns the module of the active backend.
 
-    Each module has the class `TrainingStep` and the functions `compile_inference`,
-    `describe_device`, `distribution`, `make_deterministic` and `processes`.
+    Each module has the class `TrainingStep` and the functions `change_detector`,
+    `compile_inference`, `describe_device`, `distribution`, `make_deterministic` and `processes`.
 
     Raises:
         ValueError: if the backend has no such module.

@@ -147,6 +147,24 @@ def compile_inference(model, jit_compile):
     return call
 
 
+def change_detector(variables):
+    """Returns a function that tells whether a variable was assigned since its last call.
+
+    The first call returns True.
+
+    Args:
+        variables: a list of Keras variables.
+    """
+    known = ()
+
+    def changed():
+        nonlocal known
+        last, known = known, [variable.value for variable in variables]
+        return len(last) == 0 or any(x is not y for x, y in zip(last, known, strict=True))
+
+    return changed
+
+
 @contextlib.contextmanager
 def distribution():
     """Sets up distributed training if the environment variable JAX_COORDINATOR_ADDRESS is set.

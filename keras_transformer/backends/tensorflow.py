@@ -188,6 +188,30 @@ def compile_inference(model, jit_compile):
     return call
 
 
+def change_detector(variables):
+    """Returns a function that tells whether a variable was assigned since its last call.
+
+    The first call returns True.
+
+    Args:
+        variables: a list of Keras variables.
+    """
+    read = _graph(lambda: [variable.value.read_value() for variable in variables])
+    read = read.get_concrete_function()
+    known = []  # addresses of the values, and the values
+
+    def changed():
+        # TensorFlow does not overwrite a value that is still referenced: as long as the known
+        # values are, an assigned variable has another address.
+        values = read()
+        addresses = [np.asarray(value).__array_interface__["data"][0] for value in values]
+        is_new = known[:1] != [addresses]
+        known[:] = [addresses, values]
+        return is_new
+
+    return changed
+
+
 def as_dataset(batches):
     """Converts a `keras.utils.PyDataset` to a `tf.data.Dataset` without a generator.
 

@@ -54,7 +54,7 @@ def run(arguments):
             "python scripts/train.py --help"
         )
     for hypotheses in _stream(translate, arguments, options):
-        _print(hypotheses, with_scores=options.get("n_best", 1) > 1)
+        _print(hypotheses, _with_scores(options))
         if arguments.attention:
             kt.plot_attention(hypotheses[0], arguments.attention)
 
@@ -88,9 +88,14 @@ def _stream(translate, arguments, options):
         lines,
         window=1 if interactive else WINDOW,
         return_attention=bool(arguments.attention),
+        return_scores=_with_scores(options),
         **options,
     )
     return progress(found, arguments.file)
+
+
+def _with_scores(options):
+    return options.get("n_best", 1) > 1
 
 
 def _print(hypotheses, with_scores):

@@ -68,7 +68,7 @@ class SearchOptions:
 
     def __post_init__(self):
         check_sizes(beam_size=self.beam_size, n_best=self.n_best)
-        values = dataclasses.asdict(self)
+        values = vars(self)
         check_integers(0, _MAX, **{name: values[name] for name in _INTEGERS})
         for name, maximum in _MAXIMA.items():
             check_numbers(0, maximum, **{name: values[name]})

@@ -14,6 +14,8 @@ from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.inference.model_search import AttentionScores, ModelSearch
+from keras_transformer.inference.numpy_copy import NumpyCopy
+from keras_transformer.inference.numpy_search import NumpySearch
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import make_constraints
 from keras_transformer.inference.sentences import (
@@ -33,7 +35,8 @@ class Hypothesis(NamedTuple):
 
     Args:
         text: the translation.
-        score: its log probability; in beam search divided by the length penalty.
+        score: its log probability; in beam search divided by the length penalty. None if it was not
+            requested.
         tokens: the T tokens of the translation, including the end token.
         source_tokens: the S tokens of the sentence, including the end token.
         attention: the attention weights, or None if they were not requested. A dictionary of
@@ -86,7 +89,7 @@ class Translate:
         model,
         source_tokenizer=None,
         target_tokenizer=None,
-        batch_tokens=1024,
+        batch_tokens=2048,
         jit_compile=None,
     ):
         for tokenizer in (source_tokenizer, target_tokenizer):
@@ -105,16 +108,19 @@ class Translate:
                 f"Received: tokenizers of {vocabularies[0]} and {vocabularies[1]} tokens"
             )
         check_sizes(batch_tokens=batch_tokens)
-        self.model = model
+        self._model = model
+        self._is_shared = True  # whether other code has the model and may change its weights
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.batch_tokens = batch_tokens
         self.jit_compile = jit_compile
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
+        use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
+        self._numpy_copy = NumpyCopy(model) if use_numpy else None
         self._searches = {}
         # Raises the error of an unsupported `jit_compile` here instead of at the first sentence.
-        self._compiled_search(SearchOptions(), with_forced=False)
+        self._compiled_search(SearchOptions(), with_forced=False, with_scores=True)
         self._attention_scores = None  # compiled on first use
 
     @classmethod
@@ -134,7 +140,7 @@ class Translate:
             ValueError: if a file is damaged or belongs to another run.
         """
         run = RunFolder(folder)
-        return cls(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
+        return cls._of_own_model(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
 
     @classmethod
     def from_marian(cls, folder, dtype="float32", **kwargs):
@@ -156,7 +162,19 @@ class Translate:
             ImportError: if `sentencepiece` is not installed.
             ValueError: if a file is damaged, or the model is of another type.
         """
-        return cls(*read_marian(folder, dtype), **kwargs)
+        return cls._of_own_model(*read_marian(folder, dtype), **kwargs)
+
+    @classmethod
+    def _of_own_model(cls, *args, **kwargs):
+        translate = cls(*args, **kwargs)
+        translate._is_shared = False
+        return translate
+
+    @property
+    def model(self):
+        """The model. Translations follow changes of its weights."""
+        self._is_shared = True
+        return self._model
 
     def __call__(self, sentences, prefixes=None, replace_unknown=False, **options):
         """Translates a sentence or a list of sentences.
@@ -179,11 +197,17 @@ class Translate:
         if isinstance(sentences, str):
             prefixes = None if prefixes is None else [prefixes]
             return self([sentences], prefixes, replace_unknown, **options)[0]
-        found = self.hypotheses(sentences, prefixes, replace_unknown, **options)
-        return [hypotheses[0].text for hypotheses in found]
+        options = {"replace_unknown": replace_unknown, "return_scores": False, **options}
+        return self._translate(self._make_text, str, 1, sentences, prefixes, **options)
 
     def hypotheses(
-        self, sentences, prefixes=None, replace_unknown=False, return_attention=False, **options
+        self,
+        sentences,
+        prefixes=None,
+        replace_unknown=False,
+        return_attention=False,
+        return_scores=True,
+        **options,
     ):
         """Translates sentences and returns hypotheses with scores, tokens and attention weights.
 
@@ -192,6 +216,8 @@ class Translate:
             prefixes: see `__call__`.
             replace_unknown: see `__call__`.
             return_attention: whether to compute the attention weights.
+            return_scores: whether to compute the scores of greedy search, which takes a third of
+                its time; other searches need them anyway.
             **options: see `SearchOptions`.
 
         Returns:
@@ -202,8 +228,15 @@ class Translate:
         """
         if isinstance(sentences, str):
             sentences, prefixes = [sentences], None if prefixes is None else [prefixes]
-        arguments = {"replace_unknown": replace_unknown, "return_attention": return_attention}
-        return self._hypotheses(1, sentences, prefixes, **arguments, **options)
+        return self._hypotheses(
+            1,
+            sentences,
+            prefixes,
+            replace_unknown=replace_unknown,
+            return_attention=return_attention,
+            return_scores=return_scores,
+            **options,
+        )
 
     def stream(self, sentences, window=4096, **arguments):
         """Translates an iterable of sentences with bounded memory.
@@ -222,30 +255,49 @@ class Translate:
             yield from self._hypotheses(first, chunk, **arguments)
             first += len(chunk)
 
-    def _hypotheses(
+    def _hypotheses(self, first, sentences, prefixes=None, **arguments):
+        makers = (self._make_hypotheses, self._make_empty_hypotheses)
+        return self._translate(*makers, first, sentences, prefixes, **arguments)
+
+    def _translate(
         self,
+        make_result,
+        make_empty,
         first,
         sentences,
-        prefixes=None,
+        prefixes,
         replace_unknown=False,
         return_attention=False,
+        return_scores=True,
         **options,
     ):
-        """Implements `hypotheses`; `first` is the number of the first sentence in messages."""
+        """Translates a list of sentences.
+
+        Args:
+            make_result: function from the index of a sentence in its batch, its `_Request`, the
+                outputs of the search, `replace_unknown` and `return_attention` to the result.
+            make_empty: function without arguments that returns the result of an empty sentence.
+            first: the number of the first sentence in messages.
+            sentences, prefixes, replace_unknown, return_attention, return_scores, **options: see
+                `hypotheses`.
+
+        Returns:
+            The list of results.
+        """
         check_texts(sentences, "a list of sentences", first=first)
         prefixes = [""] * len(sentences) if prefixes is None else prefixes
         check_texts(prefixes, "a list of prefixes", len(sentences), first)
         options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
         requests = self._make_requests(first, sentences, prefixes, options)
-        results = [[self._empty_hypothesis()] for _ in sentences]
-        for batch, length in self._batches(requests, options):
-            result = self._search(batch, length, options)
+        results = [make_empty() for _ in sentences]
+        numpy_model = self._numpy_copy and self._numpy_copy.get(check_weights=self._is_shared)
+        for batch in self._batches(requests, options):
+            output = self._search(batch, options, return_scores, numpy_model)
             if return_attention or replace_unknown:
-                result["attention"] = self._compute_attention(result)
+                output["attention"] = self._compute_attention(output)
             for i, request in enumerate(batch):
-                results[request.index] = self._make_hypotheses(
-                    i, request, result, return_attention, replace_unknown
-                )
+                arguments = (i, request, output, replace_unknown, return_attention)
+                results[request.index] = make_result(*arguments)
         return results
 
     def _make_requests(self, first, sentences, prefixes, options):
@@ -255,7 +307,7 @@ class Translate:
             ids = encode_source(self.source_tokenizer, sentence)
             tokens = len(ids) - 1  # without the end token
             check_token_count(first + i, tokens)
-            forced = self.target_tokenizer.encode(prefix)
+            forced = self.target_tokenizer.encode(prefix) if prefix else []
             max_length = int(options.max_length_ratio * tokens) + EXTRA_LENGTH
             if len(forced) >= max_length:
                 raise ValueError(
@@ -269,31 +321,35 @@ class Translate:
         return requests
 
     def _batches(self, requests, options):
-        """Yields batches of requests and the source length to pad them to, the longest first."""
+        """Yields batches of requests of similar length, the longest first."""
         requests = sorted(requests, key=lambda request: len(request.ids), reverse=True)
         while requests:
-            length = bucket_length(len(requests[0].ids))
-            size = self._full_batch_size(length, options)
-            yield requests[:size], length
+            size = self._full_batch_size(bucket_length(len(requests[0].ids)), options)
+            yield requests[:size]
             requests = requests[size:]
 
     def _full_batch_size(self, length, options):
         """Returns the number of sentences in a full batch, a power of 2."""
         return 1 << max(0, (self.batch_tokens // (length * options.rows)).bit_length() - 1)
 
-    def _search(self, batch, source_length, options):
-        """Runs the compiled search and returns its outputs and the source ids."""
+    def _search(self, batch, options, return_scores, numpy_model):
+        """Runs the search and returns its outputs and the source ids.
+
+        Args:
+            batch: list of `_Request`, the longest sentence first.
+            options: the `SearchOptions`.
+            return_scores: whether greedy search computes scores.
+            numpy_model: the `NumpyTransformer` to search with; None for the compiled search.
+        """
+        source_length, rows = len(batch[0].ids), len(batch)
+        if numpy_model is None:
+            source_length = bucket_length(source_length)
+            rows = self._compiled_rows(rows, source_length, options)
         length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
         constraints = [
             make_constraints(x.min_length, x.max_length, length, x.forced) for x in batch
         ]
         ids = [x.ids for x in batch]
-        rows = len(batch)
-        if self.jit_compile and rows > 1:
-            # XLA compiles each number of rows separately, so only a few are used: 1, 4, 16, … and
-            # that of a full batch. Copies of the last row fill the batch; they end with it.
-            full_batch = self._full_batch_size(source_length, options)
-            rows = min(4 ** math.ceil(math.log(rows, 4)), full_batch)
         row = np.minimum(np.arange(rows), len(batch) - 1)
         inputs = {
             "source": pad_ids(ids, source_length)[row],
@@ -302,14 +358,28 @@ class Translate:
         if options.samples:
             numbers = draw_random_numbers(ids, length, options)
             inputs["random_numbers"] = numbers[row].reshape(-1, length)
-        with_forced = any(x.forced for x in batch)
-        outputs = self._compiled_search(options, with_forced)(inputs)
-        return {"source": inputs["source"], **outputs}
+        if numpy_model is not None:
+            search = NumpySearch(numpy_model, options, return_scores)
+        else:
+            with_forced = any(x.forced for x in batch)
+            search = self._compiled_search(options, with_forced, return_scores)
+        return {"source": inputs["source"], **search(inputs)}
+
+    def _compiled_rows(self, rows, source_length, options):
+        """Returns the number of rows to compute.
+
+        XLA compiles each number of rows separately, so only a few are used: 1, 4, 16, … and that of
+        a full batch. Copies of the last row fill the batch; they end with it.
+        """
+        if not self.jit_compile or rows == 1:
+            return rows
+        full_batch = self._full_batch_size(source_length, options)
+        return min(4 ** math.ceil(math.log(rows, 4)), full_batch)
 
     def _compute_attention(self, result):
         """Computes the attention weights of each sequence of each sentence."""
         if self._attention_scores is None:
-            scores = AttentionScores(self.model)
+            scores = AttentionScores(self._model)
             self._attention_scores = backend_module().compile_inference(scores, self.jit_compile)
         tokens = result["tokens"]
         target = np.roll(tokens, 1, axis=2)
@@ -319,32 +389,36 @@ class Translate:
             {"source": source, "target": target.reshape(-1, tokens.shape[2])}
         )
 
-    def _compiled_search(self, options, with_forced):
+    def _compiled_search(self, options, with_forced, with_scores):
         # These three only affect the inputs (constraints, random numbers), so the compiled search
         # is shared.
         options = dataclasses.replace(options, seed=0, min_length_ratio=0.0, max_length_ratio=0.0)
-        key = (options, with_forced)
+        key = (options, with_forced, with_scores)
         if key not in self._searches:
-            search = ModelSearch(self.model, options, with_forced, with_scores=True)
+            search = ModelSearch(self._model, *key)
             self._searches[key] = backend_module().compile_inference(search, self.jit_compile)
         return self._searches[key]
 
-    def _make_hypotheses(self, i, request, result, return_attention, replace_unknown):
+    def _make_text(self, i, request, output, replace_unknown, return_attention):
+        """Returns the best translation of sentence i of a batch."""
+        return self._read(i, 0, request, output, replace_unknown)[0]
+
+    def _make_empty_hypotheses(self):
+        end = SPECIAL_TOKENS[END_ID]
+        return [Hypothesis("", 0.0, [end], [end])]
+
+    def _make_hypotheses(self, i, request, output, replace_unknown, return_attention):
         """Returns the hypotheses of sentence i of a batch."""
-        hypotheses = []
-        for k, score in enumerate(result["scores"][i]):
+        hypotheses, scores = [], output.get("scores")
+        for k in range(output["tokens"].shape[1]):
+            score = None if scores is None else float(scores[i, k])
             if score == -np.inf:
                 continue  # fewer than `n_best` sequences exist
-            ids = trim_padding(result["tokens"][i, k])
-            attention = None
-            if "attention" in result:
-                row = i * len(result["scores"][i]) + k
-                attention = _crop_attention(result["attention"], row, len(request.ids), len(ids))
-            words = self._unknown_replacements(request, ids, attention if replace_unknown else None)
+            text, ids, attention = self._read(i, k, request, output, replace_unknown)
             hypotheses.append(
                 Hypothesis(
-                    self.target_tokenizer.decode(ids, words),
-                    float(score),
+                    text,
+                    score,
                     self.target_tokenizer.tokens(ids),
                     self.source_tokenizer.tokens(request.ids),
                     attention if return_attention else None,
@@ -352,13 +426,23 @@ class Translate:
             )
         return hypotheses
 
+    def _read(self, i, k, request, output, replace_unknown):
+        """Returns the text, the ids and the attention weights of hypothesis k of sentence i."""
+        ids = trim_padding(output["tokens"][i, k])
+        attention = None
+        if "attention" in output:
+            row = i * output["tokens"].shape[1] + k
+            attention = _crop_attention(output["attention"], row, len(request.ids), len(ids))
+        words = self._unknown_replacements(request, ids, attention if replace_unknown else None)
+        return self.target_tokenizer.decode(ids, words), ids, attention
+
     def _unknown_replacements(self, request, ids, attention):
         """Returns a word for each unknown token of a translation.
 
         In the prefix it is the given word, elsewhere the source word with the highest attention
         weight.
         """
-        words = self.target_tokenizer.words(request.prefix)
+        words = self.target_tokenizer.words(request.prefix) if request.prefix else []
         if attention is not None:
             sources = self.source_tokenizer.words(request.sentence)
             if isinstance(self.target_tokenizer, WordTokenizer):
@@ -368,10 +452,6 @@ class Translate:
             weights = attention["cross"].mean(axis=(0, 1))[:, : len(sources)]
             words += [sources[row.argmax()] for row in weights[len(words) :]]
         return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
-
-    def _empty_hypothesis(self):
-        end = SPECIAL_TOKENS[END_ID]
-        return Hypothesis("", 0.0, [end], [end])
 
 
 class _Request(NamedTuple):

@@ -1,4 +1,4 @@
-"""`ModelSearch`: its tokens and scores equal those of full forward passes of the model."""
+"""`ModelSearch` finds what full forward passes find, and `NumpySearch` what `ModelSearch` finds."""
 
 import keras
 import numpy as np
@@ -6,12 +6,14 @@ import pytest
 from layer_contract import group_settings, numpy, random_weights
 from quick import some_of
 
-from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.numpy_search import NumpySearch
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import make_constraints
 from keras_transformer.models import TransformerModel
+from keras_transformer.models.numpy_transformer import NumpyTransformer
 
 pytestmark = pytest.mark.every_backend
 
@@ -225,3 +227,60 @@ class TestSampling:
         assert (found["tokens"][:, :, :3] == [6, 1, 6]).all()
         expected = log_likelihoods(model, found["tokens"])
         np.testing.assert_allclose(found["scores"], expected, rtol=1e-4)
+
+
+# Options and further arguments of `make_constraints`.
+NUMPY_CASES = {
+    "greedy": ({}, {}),
+    "unknown tokens": ({"allow_unknown": True}, {}),
+    "minimum length and no repetition": ({"no_repeat_ngram_size": 1}, {"min_length": 4}),
+    "no repeated bigram, forced": ({"no_repeat_ngram_size": 2}, {"forced": [5, 5, UNKNOWN_ID]}),
+    "beam": ({"beam_size": 3, "n_best": 2}, {}),
+    "wide beam, forced": ({"beam_size": 20, "n_best": 20, "length_penalty": 0.0}, {"forced": [6]}),
+    "beam, no repetition": ({"beam_size": 4, "no_repeat_ngram_size": 1}, {"min_length": 3}),
+    "samples": ({"temperature": 0.7, "n_best": 3}, {}),
+    "samples of the best tokens": ({"temperature": 1.5, "top_k": 4, "top_p": 0.9}, {}),
+}
+NUMPY_QUICK = ("no repeated bigram, forced", "beam", "samples of the best tokens")
+
+
+def request_for(options, min_length=0, forced=()):
+    constraints = [make_constraints(min_length, n, 8, forced) for n in MAX_LENGTHS]
+    request = {"source": SOURCES, "constraints": np.stack(constraints)}
+    if options.samples:
+        rows = len(SOURCES) * options.n_best
+        random_numbers = np.random.default_rng(5).random((rows, 8), "float32")
+        request["random_numbers"] = random_numbers
+    return request
+
+
+@pytest.mark.parametrize("case", some_of(NUMPY_CASES, NUMPY_QUICK))
+def test_numpy_search_equals_the_compiled_search(model, case):
+    options, constraints = SearchOptions(**case[0]), case[1]
+    request = request_for(options, **constraints)
+    search = compile_search(model, options, with_forced="forced" in constraints, with_scores=True)
+    expected = search(request)
+    found = NumpySearch(NumpyTransformer(model), options, with_scores=True)(request)
+    np.testing.assert_allclose(found["scores"], expected["scores"], rtol=1e-4)
+    exists = found["scores"] > -np.inf
+    np.testing.assert_array_equal(found["tokens"][exists], expected["tokens"][exists])
+    assert found["tokens"].dtype == expected["tokens"].dtype
+    assert len(np.unique(found["tokens"])) > 5
+
+
+def test_sentences_leave_the_batch_of_a_numpy_search(model):
+    """A sentence is not computed after its end, up to the share that is tolerated."""
+    rows, numpy_model = [], NumpyTransformer(model)
+
+    class Counted:
+        start = numpy_model.start
+
+        def step(self, tokens, position, state):
+            rows.append(len(tokens))
+            return numpy_model.step(tokens, position, state)
+
+    found = NumpySearch(Counted(), SearchOptions())(request_for(SearchOptions()))
+    lengths = (found["tokens"][:, 0] != 0).sum(axis=1)
+    assert len(set(lengths)) > 2
+    assert (found["tokens"] == END_ID).any()
+    assert rows == [(lengths > i).sum() for i in range(lengths.max())]

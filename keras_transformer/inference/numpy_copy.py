@@ -1,0 +1,81 @@
+"""A copy of a model for NumPy, kept equal to the model."""
+
+import warnings
+
+import keras
+import numpy as np
+
+from keras_transformer._utils.special_tokens import END_ID, START_ID
+from keras_transformer.backends import backend_module
+from keras_transformer.models.numpy_transformer import NumpyTransformer, supports_numpy
+
+_TOLERANCE = 1e-3  # of logits; rounding is a hundred times smaller
+
+
+class NumpyCopy:
+    """Copies a model to NumPy and copies it again when its weights have changed.
+
+    Args:
+        model: a model for which `can_copy` is true.
+    """
+
+    def __init__(self, model):
+        self._model = model
+        self._changed = None  # function, created on first use
+        self._copy = None
+        self._is_equal = None  # computed once
+
+    @staticmethod
+    def can_copy(model):
+        """Returns whether NumPy computes the model, and on the model's device: a CPU."""
+        on_cpu = all(name.startswith("cpu") for name in keras.distribution.list_devices())
+        return on_cpu and supports_numpy(model)
+
+    def get(self, check_weights):
+        """Returns the `NumpyTransformer`.
+
+        Args:
+            check_weights: whether to look for changed weights, which takes a millisecond on
+                TensorFlow.
+
+        Returns:
+            The copy; or None, after a warning, if its logits differ from those of the model, as
+            they do if the code of a layer was changed.
+        """
+        if self._is_equal is False:
+            return None
+        if check_weights and self._changed is None:
+            self._changed = backend_module().change_detector(self._model.weights)
+        has_changed = check_weights and self._changed()
+        if self._copy is None or has_changed:
+            self._copy = NumpyTransformer(self._model)
+        if self._is_equal is None:
+            self._is_equal = self._compare()
+        return self._copy if self._is_equal else None
+
+    def _compare(self):
+        source, target = np.array([[START_ID, END_ID]]), np.array([[START_ID, END_ID]])
+        forward = backend_module().compile_inference(_ForwardPass(self._model), jit_compile=None)
+        expected = forward({"source": source.astype("int32"), "target": target.astype("int32")})
+        state = self._copy.start(source, length=2)
+        logits = [self._copy.step(target[:, i], i, state).copy() for i in (0, 1)]
+        difference = np.abs(np.stack(logits, axis=1) - expected).max()
+        is_equal = difference <= _TOLERANCE * max(1, np.abs(expected).max())
+        if not is_equal:
+            warnings.warn(
+                "Translating with the model's own layers, which is slower than with NumPy: the "
+                "code of a layer seems to be changed, because the logits differ from those of "
+                f"`NumpyTransformer` by {difference:.2g}.",
+                stacklevel=2,
+            )
+        return is_equal
+
+
+class _ForwardPass(keras.Model):
+    def __init__(self, model):
+        super().__init__(dtype=model.dtype_policy)
+        self.model = model
+        self.built = True
+
+    def call(self, request):
+        return self.model((request["source"], request["target"]), training=False)

@@ -1,0 +1,377 @@
+"""A `TransformerModel` computed with NumPy, for searches on a CPU."""
+
+import math
+
+import numpy as np
+from keras import ops
+
+from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
+from keras_transformer.models.transformer import TransformerModel
+
+
+def _relu(x):
+    return np.maximum(x, 0, out=x)
+
+
+def _silu(x):
+    with np.errstate(over="ignore"):  # exp(-x) = inf gives 0
+        return x / (1 + np.exp(-x))
+
+
+_ACTIVATIONS = {
+    "relu": _relu,
+    "silu": _silu,
+    "swish": _silu,
+}
+
+
+def supports_numpy(model):
+    """Returns whether `NumpyTransformer` computes a model.
+
+    It must be a `TransformerModel`, not of a subclass, that computes in float32 with weights in
+    float32 and the activation relu or silu.
+    """
+    return (
+        type(model) is TransformerModel
+        and model.settings.activation in _ACTIVATIONS
+        and model.compute_dtype == "float32"
+        and all(weight.dtype == "float32" for weight in model.weights)
+    )
+
+
+class NumpyTransformer:
+    """The inference of a `TransformerModel` in NumPy, on a copy of its weights.
+
+    Decoding consists of thousands of small operations, which NumPy starts in a microsecond each.
+    Its arrays are of any size without compilation: sequences that have ended leave the batch, the
+    cache is written in place, and attention reads only the part of it that is filled.
+
+    Shape letters: B sentences, K rows per sentence, R = B * K rows, S source length, L maximum
+    length, N heads, D model size, V vocabulary.
+
+    Args:
+        model: a built model for which `supports_numpy` is true.
+    """
+
+    def __init__(self, model):
+        activation, pre_norm = _ACTIVATIONS[model.settings.activation], model.settings.norm_first
+        self._source = _Embedding(model.source_embedding, pre_norm)
+        self._target = self._source
+        if not model.share_embeddings:
+            self._target = _Embedding(model.target_embedding, pre_norm)
+        encoder_norm, decoder_norm = (
+            _Norm(x.final_norm) if pre_norm else None for x in (model.encoder, model.decoder)
+        )
+        self._encoder_layers = [_EncoderLayer(x, activation) for x in model.encoder.layers]
+        self._decoder_layers = [
+            _DecoderLayer(x, activation, encoder_norm) for x in model.decoder.layers
+        ]
+        self._final_norm = decoder_norm.standardize if pre_norm else _same
+        self._to_logits = _output_layer(model).after(decoder_norm)
+
+    def start(self, source, length, copies=1):
+        """Encodes the source.
+
+        Args:
+            source: int32 (B, S), padded with 0.
+            length: maximum number of steps, L.
+            copies: number of rows per sentence, K.
+
+        Returns:
+            The `DecodingState` of the R rows. The rows of a sentence are adjacent.
+        """
+        is_padding = source == PADDING_ID
+        mask = None
+        if is_padding.any():
+            mask = np.where(is_padding, np.float32(-1e9), np.float32(0))[:, None, None]  # (B,1,1,S)
+        x = self._source(source, 0).reshape(source.size, -1)
+        for layer in self._encoder_layers:
+            x = layer(x, len(source), mask)
+        x = self._final_norm(x)
+        memory = [layer.cross_attention.start(x, len(source)) for layer in self._decoder_layers]
+        rows = len(source) * copies
+        caches = [layer.self_attention.start(rows, length) for layer in self._decoder_layers]
+        logits = np.empty((rows, self._to_logits.kernel.shape[1]), "float32")
+        return DecodingState(caches, memory, mask, logits)
+
+    def step(self, tokens, position, state):
+        """Computes the logits of the next token of each row.
+
+        Args:
+            tokens: integers (R,), the tokens at this position; at position 0 the start token.
+            position: an integer, starting at 0.
+            state: the `DecodingState`, which is updated.
+
+        Returns:
+            float32 (R, V).
+        """
+        x = self._target(tokens, position)
+        for layer, cache, memory in zip(
+            self._decoder_layers, state.caches, state.memory, strict=True
+        ):
+            x = layer.step(x, position, cache, memory, state.mask)
+        return self._to_logits(self._final_norm(x), out=state.logits[: len(x)])
+
+
+class DecodingState:
+    """The KV cache of the rows and the memory of their sentences.
+
+    Args:
+        caches: for each layer, keys and values, (R, N, L, H).
+        memory: for each layer, keys and values of the source, (B, N, S, H).
+        mask: float32 (B, 1, 1, S), added to the scores; or None.
+    """
+
+    def __init__(self, caches, memory, mask, logits):
+        self.caches = caches
+        self.memory = memory
+        self.mask = mask
+        self.logits = logits
+
+    def select(self, rows, filled, sentences=None):
+        """Reorders the rows and drops sentences.
+
+        Args:
+            rows: integers, the present row of each new row.
+            filled: number of filled positions.
+            sentences: integers, the present sentence of each new one; None if all stay.
+        """
+        if sentences is not None:
+            self.memory = [tuple(x[sentences] for x in pair) for pair in self.memory]
+            self.mask = None if self.mask is None else self.mask[sentences]
+        elif np.array_equal(rows, np.arange(len(rows))):
+            return
+        for pair in self.caches:
+            for i, x in enumerate(pair):
+                pair[i] = np.empty((len(rows), *x.shape[1:]), x.dtype)
+                pair[i][:, :, :filled] = x[rows, :, :filled]
+
+
+class _Dense:
+    """A dense layer, y = x W + b."""
+
+    def __init__(self, kernel, bias):
+        self.kernel = kernel
+        self.bias = bias
+        self._row = bias[None]  # is added faster to a single row
+
+    @classmethod
+    def of(cls, layer):
+        return cls(_array(layer.kernel), _array(layer.bias))
+
+    def __call__(self, x, out=None):
+        y = x.dot(self.kernel, out=out)  # takes half the time of `@` for a single row
+        y += self._row
+        return y
+
+    def times(self, factor):
+        factor = np.float32(factor)
+        return _Dense(self.kernel * factor, self.bias * factor)
+
+    def after(self, norm):
+        """Returns a layer that reads the standardized vector instead of the normalized one.
+
+        (γu + β) W + b = u (diag(γ) W) + (βW + b).
+        """
+        if norm is None:
+            return self
+        kernel = norm.gamma[:, None] * self.kernel
+        return _Dense(kernel, norm.beta @ self.kernel + self.bias)
+
+    def centered(self, pre_norm=True):
+        """Returns a layer whose outputs have mean 0."""
+        if not pre_norm:
+            return self
+        return _Dense(_centered(self.kernel), _centered(self.bias))
+
+
+class _Norm:
+    """Layer normalization."""
+
+    def __init__(self, layer):
+        gamma = _array(layer.gamma)
+        self.gamma = gamma * np.float32(math.sqrt(len(gamma)))
+        self.beta = _array(layer.beta)
+        self.epsilon = np.full((1, 1), layer.epsilon * len(gamma), "float32")
+
+    def standardize(self, x):
+        """Divides vectors of mean 0 by √D times their standard deviation."""
+        squares = np.vecdot(x, x, keepdims=True)
+        squares += self.epsilon
+        return x / np.sqrt(squares, out=squares)
+
+    def __call__(self, x):
+        y = self.standardize(_centered(x))
+        y *= self.gamma
+        y += self.beta
+        return y
+
+
+class _Embedding:
+    """Word embeddings plus sinusoidal positions."""
+
+    def __init__(self, layer, pre_norm):
+        self._center = _centered if pre_norm else _same
+        words = _array(layer.words.embeddings) * np.float32(math.sqrt(layer.output_dim))
+        self._words = self._center(words)
+        self._base = layer.base
+        self._positions = np.zeros((0, layer.output_dim), "float32")
+
+    def __call__(self, ids, start):
+        end = start + (ids.shape[1] if ids.ndim == 2 else 1)
+        if end > len(self._positions):
+            waves = sinusoidal_encoding(2 * end, self._positions.shape[1], self._base)
+            self._positions = self._center(_array(waves))
+        return self._words[ids] + self._positions[start:end]
+
+
+class _Block:
+    """What encoder and decoder layers share: residual connections and the feed-forward network.
+
+    In pre-norm layers, nothing but layer normalizations reads the residual x, and they subtract its
+    mean. So what is added to x is centered here, once, in the weights: x has mean 0, its
+    normalization only divides by the standard deviation, and γ and β move to the layer that reads
+    it.
+    """
+
+    def __init__(self, layer, activation, *add_norms):
+        self.pre_norm = layer.settings.norm_first
+        self.heads = layer.settings.h
+        self.norms = [_Norm(x.normalization) for x in add_norms]
+        inner, outer = _Dense.of(layer.feed_forward.inner), _Dense.of(layer.feed_forward.outer)
+        self.inner = inner.after(self.norm_before(-1))
+        self.outer = outer.centered(self.pre_norm)
+        self.activation = activation
+
+    def norm_before(self, i):
+        return self.norms[i] if self.pre_norm else None
+
+    def residual(self, x, i, sublayer, *arguments):
+        if self.pre_norm:
+            y = sublayer(self.norms[i].standardize(x), *arguments)
+            y += x
+            return y
+        return self.norms[i](x + sublayer(x, *arguments))
+
+    def feed_forward(self, x):
+        return self.outer(self.activation(self.inner(x)))
+
+
+class _EncoderLayer(_Block):
+    def __init__(self, layer, activation):
+        super().__init__(layer, activation, layer.add_norm_1, layer.add_norm_2)
+        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0))
+
+    def __call__(self, x, sentences, mask):
+        x = self.residual(x, 0, self.self_attention, sentences, mask)
+        return self.residual(x, 1, self.feed_forward)
+
+
+class _DecoderLayer(_Block):
+    def __init__(self, layer, activation, encoder_norm):
+        add_norms = (layer.add_norm_1, layer.add_norm_2, layer.add_norm_3)
+        super().__init__(layer, activation, *add_norms)
+        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0))
+        self.cross_attention = _CrossAttention(
+            layer.cross_attention, self.norm_before(1), encoder_norm
+        )
+
+    def step(self, x, position, cache, memory, mask):
+        x = self.residual(x, 0, self.self_attention.step, position, cache)
+        x = self.residual(x, 1, self.cross_attention.step, memory, mask)
+        return self.residual(x, 2, self.feed_forward)
+
+
+class _SelfAttention:
+    def __init__(self, layer, norm):
+        self.heads = layer.h
+        self.sizes = (layer.d_k, layer.d_v)
+        self.splits = (layer.h * layer.d_k, 2 * layer.h * layer.d_k)
+        query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5)
+        key, value = _Dense.of(layer.key_projection), _Dense.of(layer.value_projection)
+        self.projections = _joined(query, key, value).after(norm)  # one product
+        self.output = _Dense.of(layer.output_projection).centered(norm is not None)
+
+    def __call__(self, x, sentences, mask):
+        first, second = self.splits
+        y = self.projections(x)
+        shape = (sentences, len(x) // sentences, self.heads, -1)
+        parts = (y[:, :first], y[:, first:second], y[:, second:])
+        queries, keys, values = (z.reshape(shape).swapaxes(1, 2) for z in parts)
+        scores = queries @ keys.swapaxes(2, 3)  # (B, N, S, S)
+        if mask is not None:
+            scores += mask
+        context = (_softmax(scores) @ values).swapaxes(1, 2)
+        return self.output(context.reshape(len(x), -1))
+
+    def start(self, rows, length):
+        return [np.empty((rows, self.heads, length, size), "float32") for size in self.sizes]
+
+    def step(self, x, position, cache):
+        first, second = self.splits
+        y = self.projections(x)
+        queries, keys, values = y[:, :first], y[:, first:second], y[:, second:]
+        shape = (len(x), self.heads, -1)
+        cache[0][:, :, position] = keys.reshape(shape)
+        cache[1][:, :, position] = values.reshape(shape)
+        keys, values = (z[:, :, : position + 1] for z in cache)
+        weights = _softmax((keys @ queries.reshape(*shape, 1))[..., 0])
+        context = weights[:, :, None] @ values
+        return self.output(context.reshape(len(x), -1))
+
+
+class _CrossAttention:
+    def __init__(self, layer, norm, encoder_norm):
+        self.heads = layer.h
+        self.query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5).after(norm)
+        self.key = _Dense.of(layer.key_projection).after(encoder_norm)
+        self.value = _Dense.of(layer.value_projection).after(encoder_norm)
+        self.output = _Dense.of(layer.output_projection).centered(norm is not None)
+
+    def start(self, x, sentences):
+        shape = (sentences, len(x) // sentences, self.heads, -1)
+        pair = (self.key(x).reshape(shape), self.value(x).reshape(shape))
+        return tuple(np.ascontiguousarray(y.swapaxes(1, 2)) for y in pair)
+
+    def step(self, x, memory, mask):
+        keys, values = memory
+        queries = self.query(x).reshape(len(keys), -1, self.heads, keys.shape[-1])
+        scores = queries.swapaxes(1, 2) @ keys.swapaxes(2, 3)  # (B, N, K, S)
+        if mask is not None:
+            scores += mask
+        context = (_softmax(scores) @ values).swapaxes(1, 2)  # (B, K, N, H)
+        return self.output(context.reshape(len(x), -1))
+
+
+def _output_layer(model):
+    if not model.tie_output:
+        return _Dense.of(model.projection)
+    kernel = np.ascontiguousarray(_array(model.target_embedding.words.embeddings).T)
+    bias = model.bias if model.output_bias else np.zeros(kernel.shape[1], "float32")
+    return _Dense(kernel, _array(bias))
+
+
+def _joined(*layers):
+    kernel = np.concatenate([layer.kernel for layer in layers], axis=1)
+    return _Dense(kernel, np.concatenate([layer.bias for layer in layers]))
+
+
+def _softmax(x):
+    """Replaces scores by their softmax over the last axis."""
+    x -= np.maximum.reduce(x, axis=-1, keepdims=True)
+    np.exp(x, out=x)
+    x /= np.add.reduce(x, axis=-1, keepdims=True)
+    return x
+
+
+def _centered(x):
+    return x - x.mean(axis=-1, keepdims=True)
+
+
+def _same(x):
+    return x
+
+
+def _array(variable):
+    return np.array(ops.convert_to_numpy(variable))

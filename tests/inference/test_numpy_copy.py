@@ -1,0 +1,110 @@
+"""`Translate` computes with NumPy where it can, always with the present weights and layers."""
+
+import keras
+import numpy as np
+import pytest
+from tiny import make_model
+from translating import make_translate, trained, write_run
+
+from keras_transformer import Adam, MaskedCrossEntropy, Translate
+from keras_transformer.inference import numpy_copy
+from keras_transformer.models.numpy_transformer import NumpyTransformer
+
+pytestmark = pytest.mark.every_backend
+
+SENTENCES = ["one two three", "five", "four two"]
+
+
+@pytest.fixture
+def untrained():
+    return make_model(trained()[0])
+
+
+@pytest.fixture
+def copies(monkeypatch):
+    """The list of the copies that are made."""
+    made = []
+
+    def copy(model):
+        made.append(NumpyTransformer(model))
+        return made[-1]
+
+    monkeypatch.setattr(numpy_copy, "NumpyTransformer", copy)
+    return made
+
+
+def scores_of(translate):
+    return [x[0].score for x in translate.hypotheses(SENTENCES)]
+
+
+def with_layers(model):
+    """Returns a `Translate` that computes with the layers of the model."""
+    on_jax = keras.config.backend() == "jax"
+    return make_translate(model, jit_compile=on_jax)
+
+
+def test_equals_the_layers(copies, untrained):
+    numpy, layers = scores_of(make_translate(untrained)), scores_of(with_layers(untrained))
+    assert len(copies) == 1
+    np.testing.assert_allclose(numpy, layers, rtol=1e-4)
+
+
+def test_unchanged_weights_are_copied_once(copies, untrained):
+    translate = make_translate(untrained)
+    first = translate(SENTENCES)
+    assert [translate(SENTENCES) for _ in range(3)] == 3 * [first]
+    assert len(copies) == 1
+
+
+def assign_one(model):
+    bias = model.decoder.layers[0].feed_forward.outer.bias
+    bias.assign(np.linspace(-3, 3, bias.shape[0]))
+
+
+def train_one_batch(model):
+    jit_compile = keras.config.backend() == "jax"
+    model.compile(Adam(0.1), MaskedCrossEntropy(), jit_compile=jit_compile)
+    source, target = np.array([[5, 3]]), np.array([[2, 5, 3]])
+    model.fit((source, target[:, :-1]), target[:, 1:], verbose=0)
+
+
+@pytest.mark.parametrize("change", (assign_one, train_one_batch))
+def test_changed_weights_are_used(untrained, change):
+    translate = make_translate(untrained)
+    before = scores_of(translate)
+    change(untrained)
+    after = scores_of(translate)
+    assert not np.allclose(before, after, rtol=1e-3)
+    np.testing.assert_allclose(after, scores_of(make_translate(untrained)), rtol=1e-5)
+
+
+def test_a_model_of_a_run_can_be_changed(tmp_path):
+    write_run(tmp_path / "run")
+    translate = Translate.from_run(tmp_path / "run")
+    before = scores_of(translate)
+    assign_one(translate.model)
+    assert not np.allclose(before, scores_of(translate), rtol=1e-3)
+
+
+def test_changed_code_of_a_layer_is_used(untrained, monkeypatch):
+    attention = type(untrained.decoder.layers[0].self_attention.attention)
+    call = attention.call
+    monkeypatch.setattr(
+        attention,
+        "call",
+        lambda self, queries, *args, **kwargs: call(self, -queries, *args, **kwargs),
+    )
+    expected = scores_of(with_layers(untrained))
+    with pytest.warns(UserWarning, match="the code of a layer seems to be changed"):
+        found = scores_of(make_translate(untrained))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "argument", ({"jit_compile": True}, {"dtype": "mixed_bfloat16"}), ids=("XLA", "bfloat16")
+)
+def test_other_models_and_xla_use_the_layers(copies, argument):
+    model = make_model(trained()[0], **{k: v for k, v in argument.items() if k == "dtype"})
+    options = {k: v for k, v in argument.items() if k != "dtype"}
+    assert len(make_translate(model, **options)("one")) > 0
+    assert not copies

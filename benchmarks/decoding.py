@@ -1,4 +1,7 @@
-"""Compares the speed of greedy decoding with that of CTranslate2, KerasHub and PyTorch.
+"""Compares the speed of decoding a fixed shape with that of CTranslate2, KerasHub and PyTorch.
+
+Exactly ten steps of one batch are an upper bound of the speed of each system: real sentences have
+all lengths and end at different steps. `translating.py` measures those.
 
 python benchmarks/decoding.py
 python benchmarks/decoding.py --model small --batch 32 --threads 2 --rounds 5
@@ -42,8 +45,9 @@ def make_systems(size, batch, threads, with_beam):
     greedy, *beam = peers.make_ctranslate2(model, source, threads, beam_sizes=beams)
     (int8,) = peers.make_ctranslate2(model, source, threads, quantization="int8")
     ours = {
+        "keras_transformer": peers.make_numpy(model, source),
         "keras_transformer, XLA": peers.make_ours(model, source),
-        "keras_transformer, without XLA": peers.make_ours(model, source, jit_compile=False),
+        "keras_transformer, graph": peers.make_ours(model, source, jit_compile=False),
         "keras_transformer without KV cache, XLA": peers.make_ours(uncached, source),
         REFERENCE: greedy,
         "CTranslate2 int8": int8,
@@ -51,6 +55,7 @@ def make_systems(size, batch, threads, with_beam):
     others = peers.make_hub(size, source)
     others["torch.nn.Transformer"] = peers.make_torch(size, source, threads)
     if with_beam:
+        others["keras_transformer, beam 4"] = peers.make_numpy(model, source, beam_size=4)
         others["keras_transformer, XLA, beam 4"] = peers.make_ours(model, source, beam_size=4)
         others[f"{REFERENCE}, beam 4"] = beam[0]
     return ours, others

@@ -23,8 +23,10 @@ from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, STAR
 from keras_transformer.backends import backend_module
 from keras_transformer.export.ctranslate2 import export_ctranslate2
 from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.numpy_search import NumpySearch
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import NOT_END
+from keras_transformer.models.numpy_transformer import NumpyTransformer
 
 WORDS, SOURCE_LENGTH, STEPS = 8000, 12, 10
 
@@ -83,6 +85,13 @@ def make_ours(model, source, steps=STEPS, jit_compile=True, beam_size=1):
     infer = backend_module().compile_inference(search, jit_compile=jit_compile)
     request = {"source": source, "constraints": np.full((len(source), steps), NOT_END, "int32")}
     return lambda: infer(request)["tokens"][:, 0]
+
+
+def make_numpy(model, source, beam_size=1):
+    """Returns a function that decodes with `NumpySearch`, as `Translate` does on a CPU."""
+    search = NumpySearch(NumpyTransformer(model), SearchOptions(beam_size=beam_size))
+    request = {"source": source, "constraints": np.full((len(source), STEPS), NOT_END, "int32")}
+    return lambda: search(request)["tokens"][:, 0]
 
 
 def make_ctranslate2(model, source, threads, quantization=None, beam_sizes=(1,)):

@@ -57,7 +57,7 @@ class NumpyCopy:
         source, target = np.array([[START_ID, END_ID]]), np.array([[START_ID, END_ID]])
         forward = backend_module().compile_inference(_ForwardPass(self._model), jit_compile=None)
         expected = forward({"source": source.astype("int32"), "target": target.astype("int32")})
-        state = self._copy.start(source, length=2)
+        state = self._copy.start(source)
         logits = [self._copy.step(target[:, i], i, state).copy() for i in (0, 1)]
         difference = np.abs(np.stack(logits, axis=1) - expected).max()
         is_equal = difference <= _TOLERANCE * max(1, np.abs(expected).max())

@@ -15,7 +15,7 @@ from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.inference.model_search import AttentionScores, ModelSearch
 from keras_transformer.inference.numpy_copy import NumpyCopy
-from keras_transformer.inference.numpy_search import NumpySearch
+from keras_transformer.inference.numpy_search import NumpySearch, search_in_threads
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import make_constraints
 from keras_transformer.inference.sentences import (
@@ -59,9 +59,10 @@ class Translate:
     Words outside the source vocabulary are read as the unknown token. The translation of a sentence
     does not depend on the other sentences of its batch.
 
-    Sentences of similar length are batched together. Batches have few different shapes, and each
-    shape is traced or compiled once. XLA takes seconds to compile a shape and then decodes it 1.2
-    to 2 times as fast on one core (docs/benchmarks.md); use it to translate many sentences.
+    On a CPU, a `TransformerModel` in float32 is copied to NumPy for the search, which needs no
+    compilation; the cores share the batches. The weights are copied again when they have changed.
+    Other models and devices, and the attention weights, use the layers of Keras: batches then have
+    few different shapes, and each is traced or compiled once.
 
     Args:
         model: a `TransformerModel` or a `RecurrentTranslator`.
@@ -69,8 +70,9 @@ class Translate:
         target_tokenizer: the `WordTokenizer` of the target language.
         batch_tokens: maximum size of a batch: number of sentences times padded source length times
             number of sequences decoded per sentence.
-        jit_compile: whether XLA compiles the search. None: yes on JAX, which always does, no on
-            other backends.
+        jit_compile: None to search with NumPy where that is possible; True or False to search with
+            the layers of Keras, with or without XLA. Where NumPy is not possible, None is True on
+            JAX, which always compiles, and False on other backends.
 
     Raises:
         TypeError: if a tokenizer is missing.
@@ -291,8 +293,13 @@ class Translate:
         requests = self._make_requests(first, sentences, prefixes, options)
         results = [make_empty() for _ in sentences]
         numpy_model = self._numpy_copy and self._numpy_copy.get(check_weights=self._is_shared)
-        for batch in self._batches(requests, options):
-            output = self._search(batch, options, return_scores, numpy_model)
+        batches = list(self._batches(requests, options))
+
+        def search(batch):
+            return self._search(batch, options, return_scores, numpy_model)
+
+        find = map if numpy_model is None else search_in_threads
+        for batch, output in zip(batches, find(search, batches), strict=True):
             if return_attention or replace_unknown:
                 output["attention"] = self._compute_attention(output)
             for i, request in enumerate(batch):

@@ -47,8 +47,8 @@ class NumpyTransformer:
     Its arrays are of any size without compilation: sequences that have ended leave the batch, the
     cache is written in place, and attention reads only the part of it that is filled.
 
-    Shape letters: B sentences, K rows per sentence, R = B * K rows, S source length, L maximum
-    length, N heads, D model size, V vocabulary.
+    Shape letters: B sentences, K rows per sentence, R = B * K rows, S source length, N heads, D
+    model size, V vocabulary.
 
     Args:
         model: a built model for which `supports_numpy` is true.
@@ -70,12 +70,11 @@ class NumpyTransformer:
         self._final_norm = decoder_norm.standardize if pre_norm else _same
         self._to_logits = _output_layer(model).after(decoder_norm)
 
-    def start(self, source, length, copies=1):
+    def start(self, source, copies=1):
         """Encodes the source.
 
         Args:
             source: int32 (B, S), padded with 0.
-            length: maximum number of steps, L.
             copies: number of rows per sentence, K.
 
         Returns:
@@ -91,6 +90,8 @@ class NumpyTransformer:
         x = self._final_norm(x)
         memory = [layer.cross_attention.start(x, len(source)) for layer in self._decoder_layers]
         rows = len(source) * copies
+        # A translation is seldom longer than this; the cache grows if it is.
+        length = source.shape[1] + 4
         caches = [layer.self_attention.start(rows, length) for layer in self._decoder_layers]
         logits = np.empty((rows, self._to_logits.kernel.shape[1]), "float32")
         return DecodingState(caches, memory, mask, logits)
@@ -104,7 +105,7 @@ class NumpyTransformer:
             state: the `DecodingState`, which is updated.
 
         Returns:
-            float32 (R, V).
+            float32 (R, V), in memory that the next step reuses.
         """
         x = self._target(tokens, position)
         for layer, cache, memory in zip(
@@ -118,9 +119,10 @@ class DecodingState:
     """The KV cache of the rows and the memory of their sentences.
 
     Args:
-        caches: for each layer, keys and values, (R, N, L, H).
+        caches: for each layer, keys and values, (R, N, capacity, H).
         memory: for each layer, keys and values of the source, (B, N, S, H).
         mask: float32 (B, 1, 1, S), added to the scores; or None.
+        logits: memory for the logits, float32 (R, V).
     """
 
     def __init__(self, caches, memory, mask, logits):
@@ -220,10 +222,11 @@ class _Embedding:
 
     def __call__(self, ids, start):
         end = start + (ids.shape[1] if ids.ndim == 2 else 1)
-        if end > len(self._positions):
-            waves = sinusoidal_encoding(2 * end, self._positions.shape[1], self._base)
-            self._positions = self._center(_array(waves))
-        return self._words[ids] + self._positions[start:end]
+        positions = self._positions  # other threads may replace it
+        if end > len(positions):
+            waves = sinusoidal_encoding(2 * end, positions.shape[1], self._base)
+            positions = self._positions = self._center(_array(waves))
+        return self._words[ids] + positions[start:end]
 
 
 class _Block:
@@ -309,6 +312,8 @@ class _SelfAttention:
         return [np.empty((rows, self.heads, length, size), "float32") for size in self.sizes]
 
     def step(self, x, position, cache):
+        if position == cache[0].shape[2]:
+            cache[:] = (_grown(x) for x in cache)
         first, second = self.splits
         y = self.projections(x)
         queries, keys, values = y[:, :first], y[:, first:second], y[:, second:]
@@ -342,6 +347,13 @@ class _CrossAttention:
             scores += mask
         context = (_softmax(scores) @ values).swapaxes(1, 2)  # (B, K, N, H)
         return self.output(context.reshape(len(x), -1))
+
+
+def _grown(x):
+    """Doubles the number of positions of a cache."""
+    new = np.empty((*x.shape[:2], 2 * x.shape[2], x.shape[3]), x.dtype)
+    new[:, :, : x.shape[2]] = x
+    return new
 
 
 def _output_layer(model):

@@ -8,6 +8,7 @@ from quick import some_of
 
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.backends import backend_module
+from keras_transformer.inference import numpy_search
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.numpy_search import NumpySearch
 from keras_transformer.inference.options import SearchOptions
@@ -266,6 +267,16 @@ def test_numpy_search_equals_the_compiled_search(model, case):
     np.testing.assert_array_equal(found["tokens"][exists], expected["tokens"][exists])
     assert found["tokens"].dtype == expected["tokens"].dtype
     assert len(np.unique(found["tokens"])) > 5
+
+
+def test_sentences_that_have_ended_may_stay_in_the_batch_of_a_numpy_search(model, monkeypatch):
+    options = SearchOptions(temperature=0.7, n_best=3)
+    request, search = request_for(options), NumpySearch(NumpyTransformer(model), options)
+    expected = search(request)
+    monkeypatch.setattr(numpy_search, "_ENDED_SHARE", 1)
+    found = search(request)
+    np.testing.assert_array_equal(found["tokens"], expected["tokens"])
+    np.testing.assert_allclose(found["scores"], expected["scores"], rtol=1e-4)
 
 
 def test_sentences_leave_the_batch_of_a_numpy_search(model):

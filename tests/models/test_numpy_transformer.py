@@ -62,14 +62,14 @@ def assert_close(logits, expected):
 
 def test_steps_equal_the_model(model, expected):
     numpy_model = NumpyTransformer(model)
-    state = numpy_model.start(SOURCE, length=4)
+    state = numpy_model.start(SOURCE)
     for i in range(4):
         assert_close(numpy_model.step(TARGET[:, i], i, state), expected[:, i])
 
 
 def test_sentences_that_leave_and_rows_that_change_places(model, expected):
     numpy_model = NumpyTransformer(model)
-    state = numpy_model.start(SOURCE, length=4, copies=2)
+    state = numpy_model.start(SOURCE, copies=2)
     # The rows of sentence 1 take the tokens of sentences 1 and 2, and then change places.
     tokens = TARGET[[0, 0, 1, 2, 2, 2]]
     for i in range(2):
@@ -86,7 +86,7 @@ def test_the_weights_are_copied(model, expected):
     numpy_model = NumpyTransformer(model)
     weights = model.get_weights()
     model.set_weights([2 * x for x in weights])
-    logits = numpy_model.step(TARGET[:, 0], 0, numpy_model.start(SOURCE, 1))
+    logits = numpy_model.step(TARGET[:, 0], 0, numpy_model.start(SOURCE))
     model.set_weights(weights)
     assert_close(logits, expected[:, 0])
 
@@ -96,7 +96,7 @@ def test_large_scores_stay_finite():
     model.set_weights([50 * x for x in model.get_weights()])
     numpy_model = NumpyTransformer(model)
     with np.errstate(all="raise", under="ignore"):
-        logits = numpy_model.step(TARGET[:, 0], 0, numpy_model.start(SOURCE, 1))
+        logits = numpy_model.step(TARGET[:, 0], 0, numpy_model.start(SOURCE))
     assert np.isfinite(logits).all()
 
 

@@ -452,6 +452,41 @@ FAULTS = (
         "[options.seed, *ids]",
         "inference/test_hypotheses",
     ),
+    _fault(
+        "padding attended to with NumPy",
+        "NumpyTransformer.start",
+        "np.float32(-1e9)",
+        "np.float32(0)",
+        "models/test_numpy_transformer",
+    ),
+    _fault(
+        "beam search with NumPy does not reorder the KV cache",
+        "DecodingState.select",
+        "x[rows, :, :filled]",
+        "x[: len(rows), :, :filled]",
+        "models/test_numpy_transformer",
+    ),
+    _fault(
+        "score grows after the end token with NumPy",
+        "_extend_rows",
+        "np.where(ended, np.float32(0), log_probabilities)",
+        "log_probabilities",
+        "inference/test_model_search",
+    ),
+    _fault(
+        "changed weights not copied to NumPy",
+        "NumpyCopy.get",
+        "check_weights and self._changed()",
+        "False",
+        "inference/test_numpy_copy",
+    ),
+    _fault(
+        "changed layers not noticed by the search with NumPy",
+        "NumpyCopy._compare",
+        "is_equal = difference",
+        "is_equal = True or difference",
+        "inference/test_numpy_copy",
+    ),
     # Batches and datasets
     _fault(
         "padding on the left",

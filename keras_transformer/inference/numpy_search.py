@@ -72,12 +72,9 @@ class NumpySearch:
         arguments = (self.model.step, state, rules.repeat(n), choose)
         tokens, scores = _extend_rows(*arguments, with_scores=True)
         scores = scores.reshape(-1, n)
-        order = np.argsort(-scores, axis=1, kind="stable")
         tokens = tokens.reshape(len(scores), n, -1)
-        return {
-            "tokens": np.take_along_axis(tokens, order[..., None], axis=1),
-            "scores": np.take_along_axis(scores, order, axis=1),
-        }
+        tokens, scores = _gather(_order(scores), tokens, scores)
+        return {"tokens": tokens, "scores": scores}
 
 
 def search_in_threads(search, batches):
@@ -235,8 +232,8 @@ def _sample_tokens(logits, random, options):
     Returns:
         Integers (R,), the first token whose cumulative probability exceeds `random`.
     """
-    ids = np.argsort(-logits, axis=1, kind="stable")[:, : options.top_k or None]
-    values = np.take_along_axis(logits, ids, axis=1) / np.float32(options.temperature)
+    ids = _order(logits)[:, : options.top_k or None]
+    values = _gather(ids, logits)[0] / np.float32(options.temperature)
     probabilities = np.exp(values - _log_sum_exp(values)[:, None])
     before = np.cumsum(probabilities, axis=1) - probabilities
     kept = np.where(before < options.top_p, probabilities, np.float32(0))
@@ -263,35 +260,31 @@ def _beam_search(step, state, rules, options):
         "tokens": np.full((number, n, length), PADDING_ID, "int32"),
         "scores": np.full((number, n), _IMPOSSIBLE),
     }
-    row_rules, slots = rules.repeat(size), np.arange(size)
+    row_rules, max_penalties = rules.repeat(size), _penalty(rules.max_lengths, options)
     sentences = np.arange(number)  # those that have not left the batch
-    max_penalties = _penalty(rules.max_lengths, options)[:, None]
     beam, last = _Beam(number, size, length), np.full(number * size, START_ID)
     for position in range(length):
         logits = step(last, position, state)
         sums = _log_sum_exp(logits)
-        rows = (sentences[:, None] * size + slots).reshape(-1)
+        rows = (sentences[:, None] * size + np.arange(size)).reshape(-1)
         row_rules.apply(logits, beam.tokens.reshape(-1, length), position, rows)
         values, ids = _top_k(logits, size)
         is_full = position + 1 >= rules.max_lengths[sentences]
         penalty = _penalty(position + 1, options)
         parents = beam.extend(position, values - sums[:, None], ids, is_full, penalty)
-        scores, order = _top_k(beam.scores.copy(), n)
-        bounds = np.where(beam.ended, _IMPOSSIBLE, beam.sums) / max_penalties[sentences]
-        can_improve = bounds.max(axis=1) > scores.min(axis=1)
-        if position + 1 == length:
-            can_improve[:] = False
-        leaving = ~can_improve
-        found["scores"][sentences[leaving]] = scores[leaving]
-        tokens = np.take_along_axis(beam.tokens, order[..., None], axis=1)
-        found["tokens"][sentences[leaving]] = tokens[leaving]
-        left = np.flatnonzero(can_improve)
-        if not len(left):
-            break
-        rows = (np.arange(len(sentences))[:, None] * size + parents)[left].reshape(-1)
-        state.select(rows, position + 1, left if len(left) < len(sentences) else None)
-        sentences = sentences[left]
-        beam.keep(left)
+        rows = np.arange(len(sentences))[:, None] * size + parents
+        leaving = is_full | ~beam.can_improve(n, max_penalties[sentences])
+        left = None
+        if leaving.any():
+            best = beam.n_best(n)
+            for name, result in found.items():
+                result[sentences[leaving]] = best[name][leaving]
+            left = np.flatnonzero(~leaving)
+            if not len(left):
+                break
+            sentences, rows = sentences[left], rows[left]
+            beam.keep(left)
+        state.select(rows.reshape(-1), position + 1, left)
         last = beam.tokens[:, :, position].reshape(-1)
     return found
 
@@ -336,20 +329,31 @@ class _Beam:
         sums, ids, greedy, ranks = (
             x.reshape(len(x), -1) for x in (sums, ids, greedy, np.where(kept, np.inf, sums))
         )
-        _, chosen = _top_k(ranks, shape[1])
+        chosen = _order(ranks)[:, : shape[1]]
         parents, last, sums, greedy = (chosen // shape[2], *_gather(chosen, ids, sums, greedy))
         ends = (last == END_ID) | is_full[:, None]
+        was_ended, scores, tokens = _gather(parents, self.ended, self.scores, self.tokens)
         # Where candidates run out, a slot holds the copy of an ended hypothesis with a sum of -inf.
         # It must not keep the score.
-        was_ended, scores = _gather(parents, self.ended, self.scores)
         was_ended &= sums > _IMPOSSIBLE
-        self.scores = np.where(
-            was_ended, scores, np.where(ends, sums / np.float32(penalty), _IMPOSSIBLE)
-        )
-        self.tokens = np.take_along_axis(self.tokens, parents[..., None], axis=1)
-        self.tokens[:, :, position] = last
-        self.sums, self.ended, self.greedy = sums, was_ended | ends, greedy & ~ends
+        new_scores = np.where(ends, sums / np.float32(penalty), _IMPOSSIBLE)
+        self.scores = np.where(was_ended, scores, new_scores)
+        tokens[:, :, position] = last
+        self.tokens, self.sums = tokens, sums
+        self.ended, self.greedy = was_ended | ends, greedy & ~ends
         return parents
+
+    def can_improve(self, n, max_penalties):
+        """Returns whether an unfinished hypothesis can overtake the n best finished ones, (B,)."""
+        to_beat = np.sort(self.scores, axis=1)[:, -n]
+        # Upper bound of its score: its present sum at the maximum length.
+        bounds = np.where(self.ended, _IMPOSSIBLE, self.sums).max(axis=1) / max_penalties
+        return bounds > to_beat
+
+    def n_best(self, n):
+        """Returns the tokens, (B, n, L), and the scores, (B, n), of the n best, in a dictionary."""
+        tokens, scores = _gather(_order(self.scores)[:, :n], self.tokens, self.scores)
+        return {"tokens": tokens, "scores": scores}
 
 
 def _penalty(length, options):
@@ -358,21 +362,29 @@ def _penalty(length, options):
 
 
 def _gather(slots, *arrays):
-    return (np.take_along_axis(x, slots, axis=1) for x in arrays)
+    """Gathers slots of each sentence: (B, K, …) and integers (B, n) -> (B, n, …)."""
+    sentences = np.arange(len(slots))[:, None]
+    return [x[sentences, slots] for x in arrays]
+
+
+def _order(x):
+    """Returns the indices that sort each row, the largest value first, of equal ones the first."""
+    return np.argsort(-x, axis=1, kind="stable")
 
 
 def _top_k(x, k):
     """Returns the k largest values of each row, (R, k), and their indices; overwrites them in x.
 
-    Of equal values, the first comes first. Repeating argmax is faster than a partition for the
-    sizes of beams.
+    Of equal values, the first comes first. For the sizes of beams and vocabularies, repeating
+    argmax is faster than a partition.
     """
     rows, indices = np.arange(len(x)), np.empty((len(x), min(k, x.shape[1])), int)
     values = np.empty(indices.shape, x.dtype)
     for i in range(indices.shape[1]):
-        indices[:, i] = x.argmax(axis=1)
-        values[:, i] = x[rows, indices[:, i]]
-        x[rows, indices[:, i]] = _IMPOSSIBLE
+        best = x.argmax(axis=1)
+        indices[:, i] = best
+        values[:, i] = x[rows, best]
+        x[rows, best] = _IMPOSSIBLE
     return values, indices
 
 

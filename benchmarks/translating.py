@@ -1,6 +1,6 @@
 """Compares the speed of `Translate` on real sentences with that of CTranslate2.
 
-python benchmarks/translating.py data/bundled-run
+python benchmarks/translating.py
 python benchmarks/translating.py runs/multi30k --file test2016.en --rounds 7
 
 All systems translate with the weights of the same run: one sentence per call, and all sentences in
@@ -24,7 +24,12 @@ SINGLE, MODES = 100, ("one at a time", "file")  # number of sentences that are t
 
 def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", help="run folder of a transformer with word or BPE tokenizers")
+    parser.add_argument(
+        "run",
+        nargs="?",
+        default="data/bundled-run",
+        help="run folder of a transformer with word or BPE tokenizers (default: %(default)s)",
+    )
     parser.add_argument("--file", help="one sentence per line (default: the test part of the run)")
     parser.add_argument("--sentences", type=int, default=1000, help="number of sentences")
     parser.add_argument("--beam", nargs="+", type=int, default=[1, 4], help="beam sizes")

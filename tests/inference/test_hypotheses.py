@@ -114,7 +114,7 @@ def test_samples_of_a_sentence_differ_and_are_sorted_by_score(translate):
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({"temperature": 1e-4}, marks=pytest.mark.exhaustive),
+        pytest.param({"temperature": 0.01}, marks=pytest.mark.exhaustive),
         {"temperature": 9, "top_k": 1},
     ],
 )

@@ -13,11 +13,16 @@
 # \omega_i = n^{-2i/d}, \qquad i = 0, \dots, \tfrac d2 - 1 ,$$
 #
 # with $n = 10000$. Think of a clock: one hand is fast, one slow, and together they tell any time.
+#
+# In notebooks 04 to 07 you write a whole transformer yourself, in cells of a few lines. After each
+# one, an assertion compares it with the layer of the library. At the end, what you have written
+# learns to translate.
 
 # %%
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
+from keras import ops
 
 from keras_transformer import (
     PositionEmbeddingFixedWeights,
@@ -31,13 +36,28 @@ plt.rcParams["figure.dpi"] = 80  # many small details: keep the plots small
 keras.utils.set_random_seed(0)
 
 # %% [markdown]
-# ## Four positions
+# ## Write it: the sinusoids
 #
+# One row for each position. The angles $\omega_i t$ are a column times a row; sine and cosine of
+# each stand next to each other.
+
+
+# %%
+def position_vectors(length, d, n=10000.0):
+    frequencies = n ** (-np.arange(0, d, 2) / d)  # (d / 2,)
+    angles = np.arange(length)[:, None] * frequencies  # (length, d / 2)
+    waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1)  # (length, d / 2, 2)
+    return waves.reshape(length, d).astype("float32")
+
+
+assert np.allclose(position_vectors(100, 128), sinusoidal_encoding(100, 128), atol=1e-5)
+
+# %% [markdown]
 # Small enough to check with a calculator: $n = 100$ and $d = 4$ give $\omega = 1, \frac1{10}$, so
 # that row $t$ is $\sin t, \cos t, \sin\frac t{10}, \cos\frac t{10}$.
 
 # %%
-positions = np.array(sinusoidal_encoding(4, 4, base=100))
+positions = position_vectors(4, 4, n=100)
 print(positions)
 
 t = np.arange(4)
@@ -146,8 +166,32 @@ figure.colorbar(picture, ax=grid, shrink=0.7)
 plt.show()
 
 # %% [markdown]
+# ## Write it: the embedding
+#
 # Learned words are multiplied by $\sqrt d$ before the sum, so that they are not drowned by the
-# positions. Only they have weights: 10 words of 6 numbers. Positions are computed when they are
+# positions. That is the whole layer:
+
+
+# %%
+class Embedding(keras.layers.Layer):
+    def __init__(self, vocab_size, d, max_length=128, **kwargs):
+        super().__init__(**kwargs)
+        normal = keras.initializers.RandomNormal(stddev=d**-0.5)
+        self.words = keras.layers.Embedding(vocab_size, d, embeddings_initializer=normal)
+        self.positions = ops.convert_to_tensor(position_vectors(max_length, d))
+
+    def call(self, ids):
+        words = self.words(ids) * self.positions.shape[1] ** 0.5  # (batch, length, d)
+        return words + self.positions[: ops.shape(ids)[1]]
+
+
+yours = Embedding(10, 6)
+yours(ids)  # creates the weights
+yours.set_weights(learned.get_weights())
+assert np.allclose(yours(ids), learned(ids), atol=1e-5)
+
+# %% [markdown]
+# Only the words have weights: 10 words of 6 numbers. The library computes positions when they are
 # needed, so no sentence is too long.
 #
 # The alternative is to learn the positions as well, as BERT does. Then there is a table of them,

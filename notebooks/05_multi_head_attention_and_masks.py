@@ -30,6 +30,87 @@ from keras_transformer import (
 keras.utils.set_random_seed(0)
 
 # %% [markdown]
+# ## Write it: attention
+#
+# The equation of notebook 01 for a batch, and for all heads at once: the leading axes of the
+# arrays are carried along. Where the mask is False, the score becomes so low that the weight is 0.
+
+
+# %%
+def attention(queries, keys, values, mask=None):
+    scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / keys.shape[-1] ** 0.5
+    if mask is not None:
+        scores = ops.where(mask, scores, -1e9)
+    return ops.matmul(ops.softmax(scores), values)
+
+
+queries, keys, values = (keras.random.normal((2, 5, 8)) for _ in range(3))
+expected = DotProductAttention()(queries, keys, values, attention_mask=causal_mask(5))
+assert np.allclose(attention(queries, keys, values, causal_mask(5)), expected, atol=1e-5)
+
+# %% [markdown]
+# By hand: two keys that both have the product 0 with the query get half of the weight each, and the
+# result is the mean of their values.
+
+# %%
+print(np.array(attention(np.ones((1, 2)), np.zeros((2, 2)), np.array([[1.0, 5.0], [3.0, 7.0]]))))
+
+# %% [markdown]
+# ## Write it: split and merge
+#
+# Eight heads need no loop: one matrix projects for all of them, and a reshape separates what
+# belongs to each. An axis for the heads comes before that of the words, so that `attention` treats
+# every head like a sentence of its own.
+
+
+# %%
+def split(x, heads):
+    batch, length, size = ops.shape(x)
+    x = ops.reshape(x, (batch, length, heads, size // heads))
+    return ops.transpose(x, (0, 2, 1, 3))  # (batch, heads, length, size of a head)
+
+
+def merge(x):
+    batch, heads, length, size = ops.shape(x)
+    x = ops.transpose(x, (0, 2, 1, 3))
+    return ops.reshape(x, (batch, length, heads * size))
+
+
+x = np.arange(12.0).reshape(1, 2, 6)  # 2 words of 6 numbers
+print(x[0], np.array(split(x, 3))[0], sep="\n\n")
+assert (np.array(merge(split(x, 3))) == x).all()
+
+# %% [markdown]
+# ## Write it: multi-head attention
+#
+# Project, split, attend, merge, project. What looks (`x`) and what is looked at (`memory`) may be
+# two different things. (Do not call the last argument `mask`: Keras would fill it in itself.)
+
+
+# %%
+class MultiHead(keras.layers.Layer):
+    def __init__(self, heads, d, **kwargs):
+        super().__init__(**kwargs)
+        self.heads = heads
+        self.query, self.key, self.value, self.output_projection = (
+            keras.layers.Dense(d) for _ in range(4)
+        )
+
+    def call(self, x, memory, attention_mask=None):
+        projected = self.query(x), self.key(memory), self.value(memory)
+        queries, keys, values = (split(y, self.heads) for y in projected)
+        return self.output_projection(merge(attention(queries, keys, values, attention_mask)))
+
+
+# %%
+x, memory = keras.random.normal((2, 5, 32)), keras.random.normal((2, 7, 32))
+yours, theirs = MultiHead(heads=4, d=32), MultiHeadAttention(h=4, d_k=8, d_v=8, d_model=32)
+yours(x, memory)
+expected = theirs(x, memory, memory)
+yours.set_weights(theirs.get_weights())
+assert np.allclose(yours(x, memory), expected, atol=1e-5)
+
+# %% [markdown]
 # ## The sizes
 #
 # `d_k` is the size of queries and keys *in each head*, `d_v` that of the values, `d_model` that of
@@ -102,9 +183,29 @@ print(np.array(padding_mask(ids)))
 print(np.array(causal_mask(5)).astype(int))
 
 # %% [markdown]
-# How does a mask exclude a key? $-10^{38}$ is added to its score, *before* the softmax, so that its
-# weight is 0 and the others still sum to 1. Setting the weight to 0 afterwards would leave a sum
-# below 1.
+# ## Write it: the masks
+#
+# Both are a comparison: is the id a word? Is the position of the key at most that of the query? An
+# axis of size 1 stands for "all": all heads, and for padding all queries.
+
+
+# %%
+def padding(ids):
+    return (ids != 0)[:, None, None, :]  # (batch, 1, 1, keys)
+
+
+def causal(length):
+    positions = ops.arange(length)
+    return positions[:, None] >= positions  # (queries, keys)
+
+
+assert (np.array(padding(ids))[:, 0] == np.array(padding_mask(ids))).all()
+assert (np.array(causal(5)) == np.array(causal_mask(5))).all()
+
+# %% [markdown]
+# How does a mask exclude a key in the library? $-10^{38}$ is added to its score, *before* the
+# softmax, so that its weight is 0 and the others still sum to 1. Setting the weight to 0 afterwards
+# would leave a sum below 1.
 
 # %%
 x = keras.random.normal((1, 7, 32))

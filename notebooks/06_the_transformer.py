@@ -19,6 +19,8 @@ from dataclasses import replace
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
+from keras import ops
+from own_cells import Embedding, MultiHead, causal, padding  # notebooks 04 and 05
 
 from keras_transformer import (
     BlockSettings,
@@ -104,6 +106,162 @@ print_parts(model, *parts)
 # %%
 loss = float(MaskedCrossEntropy()(target, logits))
 print(f"loss {loss:.2f}, ln V = {np.log(words):.2f}")
+
+# %% [markdown]
+# ## Write it: the layers
+#
+# You have the attention and the embedding already: `from own_cells import …` takes them from your
+# notebooks. What is missing is the small network, here in the pre-norm version. Each word goes
+# through it alone.
+
+
+# %%
+def norm():
+    return keras.layers.LayerNormalization(epsilon=1e-5)
+
+
+class FeedForward(keras.layers.Layer):
+    def __init__(self, d, d_inner, **kwargs):
+        super().__init__(**kwargs)
+        self.inner, self.outer = keras.layers.Dense(d_inner, "relu"), keras.layers.Dense(d)
+
+    def call(self, x):
+        return self.outer(self.inner(x))
+
+
+# %%
+class YourEncoderLayer(keras.layers.Layer):
+    def __init__(self, s, **kwargs):  # s: the sizes, BlockSettings
+        super().__init__(**kwargs)
+        self.attention, self.norm_1 = MultiHead(s.h, s.d_model), norm()
+        self.feed_forward, self.norm_2 = FeedForward(s.d_model, s.d_ff), norm()
+        self.dropout = keras.layers.Dropout(s.rate)
+
+    def call(self, x, attention_mask=None):
+        y = self.norm_1(x)
+        x = x + self.dropout(self.attention(y, y, attention_mask))
+        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+
+
+sizes = BlockSettings(h=4, d_model=64, d_ff=128, n=2, rate=0.1, norm_first=True)
+yours, theirs = YourEncoderLayer(sizes), EncoderLayer(settings=sizes)
+x = keras.random.normal((2, 7, 64))
+yours(x)
+theirs(x)
+yours.set_weights([weight + 0.1 for weight in theirs.get_weights()])
+theirs.set_weights(yours.get_weights())
+assert np.allclose(yours(x), theirs(x), atol=1e-5)
+
+# %% [markdown]
+# The decoder's layer has one attention more. Its queries come from what is written, its keys and
+# values from what was read.
+
+
+# %%
+class YourDecoderLayer(YourEncoderLayer):
+    def __init__(self, s, **kwargs):
+        super().__init__(s, **kwargs)
+        self.cross_attention, self.norm_3 = MultiHead(s.h, s.d_model), norm()
+
+    def call(self, x, encoded, self_mask=None, cross_mask=None):
+        y = self.norm_1(x)
+        x = x + self.dropout(self.attention(y, y, self_mask))
+        x = x + self.dropout(self.cross_attention(self.norm_2(x), encoded, cross_mask))
+        return x + self.dropout(self.feed_forward(self.norm_3(x)))
+
+
+# %% [markdown]
+# ## Write it: the model
+#
+# Embed, dropout, the layers one after the other, and a norm at the end.
+
+
+# %%
+class YourEncoder(keras.layers.Layer):
+    def __init__(self, words, s, **kwargs):
+        super().__init__(**kwargs)
+        self.embedding, self.dropout = Embedding(words, s.d_model), keras.layers.Dropout(s.rate)
+        self.blocks, self.norm = [YourEncoderLayer(s) for _ in range(s.n)], norm()
+
+    def call(self, ids):
+        x = self.dropout(self.embedding(ids))
+        for block in self.blocks:
+            x = block(x, padding(ids))
+        return self.norm(x)
+
+
+# %%
+class YourDecoder(keras.layers.Layer):
+    def __init__(self, words, s, **kwargs):
+        super().__init__(**kwargs)
+        self.embedding, self.dropout = Embedding(words, s.d_model), keras.layers.Dropout(s.rate)
+        self.blocks, self.norm = [YourDecoderLayer(s) for _ in range(s.n)], norm()
+
+    def call(self, ids, encoded, source):
+        both = ops.logical_and(padding(ids), causal(ops.shape(ids)[1]))
+        x = self.dropout(self.embedding(ids))
+        for block in self.blocks:
+            x = block(x, encoded, both, padding(source))
+        return self.norm(x)
+
+
+# %%
+class YourTransformer(keras.Model):
+    def __init__(self, source_words, target_words, sizes, **kwargs):
+        super().__init__(**kwargs)
+        self.encoder = YourEncoder(source_words, sizes)
+        self.decoder = YourDecoder(target_words, sizes)
+        self.projection = keras.layers.Dense(target_words)
+
+    def call(self, inputs):
+        source, target = inputs
+        return self.projection(self.decoder(target, self.encoder(source), source))
+
+
+# %% [markdown]
+# Is it the library's transformer? Copy the weights, part by part, and compare the logits. (The
+# library keeps the embeddings outside its encoder and decoder.)
+
+
+# %%
+def pairs_of_parts(yours, theirs):
+    yield yours.projection, theirs.projection
+    for name in ("encoder", "decoder"):
+        your_stack, their_stack = getattr(yours, name), getattr(theirs, name)
+        embeddings = {"encoder": theirs.source_embedding, "decoder": theirs.target_embedding}
+        yield your_stack.embedding, embeddings[name]
+        yield your_stack.norm, their_stack.final_norm
+        for block, layer in zip(your_stack.blocks, their_stack.layers, strict=True):
+            yield block.attention, layer.self_attention
+            yield block.feed_forward, layer.feed_forward
+
+
+# %%
+def pairs_of_norms(yours, theirs):
+    for name in ("encoder", "decoder"):
+        stacks = getattr(yours, name).blocks, getattr(theirs, name).layers
+        for block, layer in zip(*stacks, strict=True):
+            yield block.norm_1, layer.add_norm_1
+            yield block.norm_2, layer.add_norm_2
+            if name == "decoder":
+                yield block.cross_attention, layer.cross_attention
+                yield block.norm_3, layer.add_norm_3
+
+
+def copy_weights(yours, theirs):
+    for part, counterpart in [*pairs_of_parts(yours, theirs), *pairs_of_norms(yours, theirs)]:
+        counterpart.set_weights(part.get_weights())
+
+
+# %%
+yours = YourTransformer(words, words, sizes)
+theirs = TransformerModel(words, words, settings=sizes)
+yours((source, target))
+theirs((source, target))
+copy_weights(yours, theirs)
+assert yours.count_params() == theirs.count_params()
+assert np.allclose(yours((source, target)), theirs((source, target)), atol=1e-5)
+print(f"{yours.count_params():,} parameters, and the same logits")
 
 # %% [markdown]
 # ## The future cannot change the past

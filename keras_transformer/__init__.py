@@ -78,6 +78,7 @@ __all__ = [
     "plot_alignments",
     "plot_attention",
     "plot_attention_weights",
+    "plot_layer",
     "plot_losses",
     "plot_masks",
     "plot_patch_filters",

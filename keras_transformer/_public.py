@@ -66,6 +66,7 @@ from keras_transformer.plotting import (
     plot_alignments,
     plot_attention,
     plot_attention_weights,
+    plot_layer,
     plot_losses,
     plot_masks,
     plot_patch_filters,

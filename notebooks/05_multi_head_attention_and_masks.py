@@ -23,6 +23,7 @@ from keras_transformer import (
     causal_mask,
     combine_masks,
     padding_mask,
+    plot_layer,
     plot_masks,
     record_attention,
 )
@@ -109,6 +110,13 @@ yours(x, memory)
 expected = theirs(x, memory, memory)
 yours.set_weights(theirs.get_weights())
 assert np.allclose(yours(x, memory), expected, atol=1e-5)
+
+# %% [markdown]
+# The same as a picture, drawn from the library's layer: follow the shapes from bottom to top. The
+# head is the second axis while the layer attends. (`B` is the number of sentences.)
+
+# %%
+plot_layer(theirs, keras.Input((5, 32)), keras.Input((7, 32)), keras.Input((7, 32))).figure
 
 # %% [markdown]
 # ## The sizes

@@ -29,6 +29,7 @@ from keras_transformer import (
     EncoderLayer,
     MaskedCrossEntropy,
     TransformerModel,
+    plot_layer,
 )
 
 keras.utils.set_random_seed(0)
@@ -41,6 +42,14 @@ keras.utils.set_random_seed(0)
 
 # %%
 print(inspect.getsource(EncoderLayer.call).split('"""')[2])
+
+# %% [markdown]
+# The pre-norm version as a picture. The arrow on the right of each part is its residual connection:
+# the way on which the gradient comes back undisturbed.
+
+# %%
+pre_norm = BlockSettings(h=8, d_model=512, d_ff=2048, norm_first=True)
+plot_layer(EncoderLayer(settings=pre_norm), keras.Input((7, 512), name="words")).figure
 
 # %% [markdown]
 # The sizes of a well-known course: eight heads of size 8, vectors of 512, and 2048 inside the
@@ -80,6 +89,13 @@ assert layer.count_params() == 2_366_336
 # %% [markdown]
 # ## The whole
 #
+# The decoder's layer once more, pre-norm: a target of 9 words looks at a source of 7.
+
+# %%
+target, source = keras.Input((9, 512), name="target"), keras.Input((7, 512), name="source")
+plot_layer(DecoderLayer(settings=pre_norm), target, source).figure
+
+# %% [markdown]
 # Source ids are embedded, with their positions, and encoded; target ids are embedded and decoded;
 # a last projection gives each word of the target vocabulary a score, the **logit**. Masks are
 # derived from the ids, where 0 is padding.

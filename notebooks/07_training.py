@@ -200,8 +200,9 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# Do not be surprised if the validation loss is *below* the training loss: the latter is measured
-# with dropout.
+# In the first two epochs the validation loss is *below* the training loss: the latter is measured
+# with dropout, and during the epoch, with weights that were still worse. Then the curves cross: the
+# model begins to learn its training sentences by heart.
 #
 # ## Write it: the translation
 #

@@ -1,15 +1,21 @@
 """Plots are complete for any number of runs, epochs, tokens and heads."""
 
+import io
 import itertools
 import os
 import re
 
+import keras
 import numpy as np
 import pytest
 from quick import some_of
 
 from keras_transformer import (
     BlockSettings,
+    DecoderLayer,
+    EncoderLayer,
+    MultiHeadAttention,
+    TransformerModel,
     WarmupSchedule,
     causal_mask,
     padding_mask,
@@ -21,6 +27,7 @@ from keras_transformer.plotting import (
     plot_alignments,
     plot_attention,
     plot_attention_weights,
+    plot_layer,
     plot_losses,
     plot_masks,
     plot_patch_filters,
@@ -253,6 +260,68 @@ def test_vision_transformer_plots_depend_on_the_weights(tmp_path, plot):
     assert images[0] == images[1] != images[2]
 
 
+# Block diagrams
+
+SIZES = BlockSettings(h=2, d_model=8, d_ff=16, norm_first=True)
+
+
+def vectors(length):
+    return keras.Input((length, 8))
+
+
+def ids(length):
+    return keras.Input((length,), dtype="int32")
+
+
+DIAGRAMS = {
+    "encoder layer": lambda: plot_layer(EncoderLayer(settings=SIZES), vectors(7)),
+    "decoder layer": lambda: plot_layer(DecoderLayer(settings=SIZES), vectors(7), vectors(5)),
+    "attention": lambda: plot_layer(MultiHeadAttention(2, 4, 4, 8), *map(vectors, (7, 5, 5))),
+    "model": lambda: plot_layer(TransformerModel(9, 11, settings=SIZES), (ids(5), ids(7))),
+    "one operation": lambda: plot_layer(keras.layers.Dense(3), keras.Input((8,))),
+}
+
+
+def texts_of(axes):
+    return [text.get_text() for text in axes.texts if text.get_text()]
+
+
+def test_a_block_diagram_shows_layers_and_shapes():
+    axes = DIAGRAMS["decoder layer"]()
+    assert axes.get_title().startswith("decoder_layer")
+    assert sorted(texts_of(axes)) == sorted(
+        [
+            "input (B, 7, 8)",
+            "input (B, 5, 8)",
+            *(f"add_norm_{i}_before\nLayerNormalization (B, 7, 8)" for i in (1, 2, 3)),
+            *(f"add_norm_{i}\nAddNormalization (B, 7, 8)" for i in (1, 2, 3)),
+            *(f"{kind}_attention\nMultiHeadAttention (B, 7, 8)" for kind in ("self", "cross")),
+            "feed_forward\nFeedForward (B, 7, 8)",
+        ]
+    )
+    arrows = [text for text in axes.texts if not text.get_text()]
+    assert len(arrows) == 13  # ten along the column, the source, and three residual connections
+    assert len(axes.lines) == 3  # the residual connections pass the sub-layer
+
+
+def test_an_input_with_a_name_is_labeled_with_it():
+    axes = plot_layer(EncoderLayer(settings=SIZES), keras.Input((7, 8), name="words"))
+    assert "words (B, 7, 8)" in texts_of(axes)
+
+
+@pytest.mark.parametrize("name", DIAGRAMS)
+def test_boxes_of_a_block_diagram_do_not_overlap_and_hold_their_text(name):
+    axes = DIAGRAMS[name]()
+    axes.figure.savefig(io.BytesIO())  # computes the layout
+    boxes = [patch.get_window_extent() for patch in axes.patches]
+    assert len(boxes) == len(texts_of(axes))
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    labels = [text.get_window_extent() for text in axes.texts if text.get_text()]
+    for box, label in zip(boxes, labels, strict=True):
+        assert box.x0 <= label.x0 and label.x1 <= box.x1
+        assert box.y0 <= label.y0 and label.y1 <= box.y1
+
+
 # All plots
 
 WORDS = ["Donaudampfschifffahrt", "[PAD]", "a", "Krankenversicherungen", "$x$", "_"]
@@ -263,6 +332,7 @@ PLOTS = {
     "attention": lambda path=None: plot_attention(make_hypothesis(3, 4), path),
     "weights": lambda path=None: plot_attention_weights(WEIGHTS, WORDS, WORDS, path),
     "alignments": lambda path=None: plot_alignments({"a": make_hypothesis(3, 4)}, path),
+    "layer": lambda path=None: plot_layer(EncoderLayer(settings=SIZES), vectors(7), path=path),
     "masks": lambda path=None: plot_masks({"causal": causal_mask(6)}, WORDS, path),
     "positions": lambda path=None: plot_positions(sinusoidal_encoding(9, 8), path),
     "filters": lambda path=None: plot_patch_filters(make_vit(), path),
@@ -358,6 +428,8 @@ def test_schedules_are_drawn_from_the_first_step_to_the_last():
         (lambda: plot_masks({}), "at least one mask"),
         (lambda: plot_masks({"a": np.ones(3, bool)}), r"mask of shape \(T, S\)"),
         (lambda: plot_positions(np.ones(3)), "matrix"),
+        (lambda: plot_layer(EncoderLayer(settings=SIZES)), "keras.Input"),
+        (lambda: plot_layer(EncoderLayer(settings=SIZES), np.ones((1, 7, 8))), "keras.Input"),
     ],
 )
 def test_bad_arguments_are_refused(plot, message):

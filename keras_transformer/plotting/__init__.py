@@ -10,6 +10,7 @@ from keras_transformer.plotting.attention import (
     plot_masks,
 )
 from keras_transformer.plotting.embeddings import plot_positions
+from keras_transformer.plotting.layers import plot_layer
 from keras_transformer.plotting.training import plot_losses, plot_schedules
 from keras_transformer.plotting.vision import plot_patch_filters, plot_position_similarity
 
@@ -17,6 +18,7 @@ __all__ = [
     "plot_alignments",
     "plot_attention",
     "plot_attention_weights",
+    "plot_layer",
     "plot_losses",
     "plot_masks",
     "plot_patch_filters",

@@ -1,0 +1,168 @@
+"""Block diagrams of layers."""
+
+from typing import NamedTuple
+
+import keras
+from matplotlib.patches import FancyBboxPatch
+
+from keras_transformer.plotting._figures import make_figure, save_figure
+
+_WIDTH, _HEIGHT, _GAP, _LANE = 2.6, 0.5, 0.3, 0.3  # of boxes and between them, in inches
+_INPUT, _LAYER, _OPERATION = "#E0E0E0", "#CFE5F3", "#FFFFFF"
+_ARROW = {"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0}
+
+
+class _Box(NamedTuple):
+    """An input, or one call of a layer or an operation; `parents` are the boxes it reads."""
+
+    text: str
+    color: str
+    parents: list
+
+
+def plot_layer(layer, *inputs, path=None):
+    """Draws the block diagram of a layer: what it calls, in which order, and the output shapes.
+
+    It is read from bottom to top. Gray boxes are inputs, blue boxes layers with their class, white
+    boxes operations. "B" is the batch size.
+
+    Args:
+        layer: a `keras.layers.Layer` or `keras.Model`.
+        *inputs: the arguments of its call, each a `keras.Input` or a tuple of them.
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if an argument is not a `keras.Input`.
+
+    Example:
+        >>> layer = kt.EncoderLayer(settings=kt.BlockSettings(h=4, d_model=64, d_ff=128))
+        >>> axes = kt.plot_layer(layer, keras.Input((7, 64)))
+        >>> len(axes.patches)  # boxes
+        5
+    """
+    flat = keras.tree.flatten(inputs)
+    if not flat or not all(isinstance(x, keras.KerasTensor) for x in flat):
+        raise ValueError(
+            "Give the arguments of the layer's call as `keras.Input` of one sentence's shape, such "
+            f"as plot_layer(layer, keras.Input((7, 64))). Received: {[type(x) for x in flat]}"
+        )
+    layer(*inputs)  # builds it
+    boxes = _read_boxes(keras.Model(flat, layer.call(*inputs)))
+    levels = _levels(boxes)
+    places = _place(boxes, levels)
+    arrows = [(parent, key) for key, box in boxes.items() for parent in dict.fromkeys(box.parents)]
+    detours = [arrow for arrow in arrows if levels[arrow[1]] - levels[arrow[0]] > 1]
+    axes = _make_axes(places, len(detours), layer.name)
+    for key, box in boxes.items():
+        _draw_box(axes, box, *places[key])
+    lane = max(x for x, _ in places.values()) + _WIDTH / 2
+    for parent, key in arrows:
+        if (parent, key) in detours:
+            lane += _LANE
+            _draw_detour(axes, places[parent], places[key], lane)
+        else:
+            _draw_arrow(axes, places[parent], places[key])
+    save_figure(axes.figure, path)
+    return axes
+
+
+def _read_boxes(graph):
+    """Returns a dictionary from numbers to the boxes of a functional model, in order of the calls.
+
+    `clone_model` calls each layer and each operation again, with what was its input.
+    """
+    boxes, tensors = {}, []  # the tensors with the numbers of the boxes that they come from
+    for i, x in enumerate(graph.inputs):
+        name = "input" if x.name.startswith("keras_tensor") else x.name  # Keras's default name
+        boxes[i] = _Box(f"{name} {_format_shape(x.shape)}", _INPUT, [])
+        tensors.append((x, i))
+
+    def call(operation, *args, **kwargs):
+        outputs = operation(*args, **kwargs)
+        arguments = keras.tree.flatten((args, kwargs))
+        parents = [i for x in arguments for tensor, i in tensors if x is tensor]
+        text, color = type(operation).__name__, _OPERATION
+        if isinstance(operation, keras.layers.Layer):
+            text, color = f"{operation.name}\n{text}", _LAYER
+        shape = _format_shape(keras.tree.flatten(outputs)[0].shape)
+        tensors.extend((x, len(boxes)) for x in keras.tree.flatten(outputs))
+        boxes[len(boxes)] = _Box(f"{text} {shape}", color, parents)
+        return outputs
+
+    keras.models.clone_model(
+        graph, input_tensors=graph.inputs, clone_function=lambda x: x, call_function=call
+    )
+    return boxes
+
+
+def _format_shape(shape):
+    return f"({', '.join('B' if size is None else str(size) for size in shape)})"
+
+
+def _levels(boxes):
+    """Returns the level of each box, from 0: directly below the first box that reads its output."""
+    to_end = dict.fromkeys(boxes, 0)  # length of the longest path to the end
+    for key in reversed(boxes):
+        for parent in boxes[key].parents:
+            to_end[parent] = max(to_end[parent], to_end[key] + 1)
+    return {key: max(to_end.values()) - value for key, value in to_end.items()}
+
+
+def _place(boxes, levels):
+    """Returns the center of each box: as near as possible below those that read its output."""
+    places = {}
+    for level in range(max(levels.values()), -1, -1):
+        members = [key for key in boxes if levels[key] == level]
+        wanted = {key: _mean_x(key, boxes, places) for key in members}
+        # Inputs stand on the right, so that the other boxes form a column.
+        members.sort(key=lambda key: (boxes[key].color == _INPUT, wanted[key]))
+        column = [key for key in members if boxes[key].color != _INPUT] or members
+        steps = {key: i * (_WIDTH + _GAP) for i, key in enumerate(members)}
+        shift = sum(wanted[key] - steps[key] for key in column) / len(column)
+        for key in members:
+            places[key] = (steps[key] + shift, level * (_HEIGHT + _GAP))
+    return places
+
+
+def _mean_x(key, boxes, places):
+    """Returns the mean x of the boxes that read the output of a box."""
+    readers = [places[reader][0] for reader, box in boxes.items() if key in box.parents]
+    return sum(readers) / len(readers) if readers else 0.0
+
+
+def _make_axes(places, detours, title):
+    left = min(x for x, _ in places.values()) - _WIDTH / 2 - 0.1
+    right = max(x for x, _ in places.values()) + _WIDTH / 2 + _LANE * (detours + 0.5)
+    top = max(y for _, y in places.values()) + _HEIGHT / 2 + 0.1
+    bottom = -_HEIGHT / 2 - 0.1
+    axes = make_figure(right - left, top - bottom + 0.4).subplots()
+    axes.set(xlim=(left, right), ylim=(bottom, top), title=title, aspect="equal")
+    axes.set_axis_off()
+    return axes
+
+
+def _draw_box(axes, box, x, y):
+    corner = (x - _WIDTH / 2, y - _HEIGHT / 2)
+    style = "round,pad=0,rounding_size=0.06"
+    axes.add_patch(
+        FancyBboxPatch(corner, _WIDTH, _HEIGHT, style, facecolor=box.color, edgecolor="black")
+    )
+    axes.text(x, y, box.text, ha="center", va="center", fontsize=8)
+
+
+def _draw_arrow(axes, start, end):
+    (x, y), (to_x, to_y) = start, end
+    axes.annotate("", (to_x, to_y - _HEIGHT / 2), (x, y + _HEIGHT / 2), arrowprops=_ARROW)
+
+
+def _draw_detour(axes, start, end, lane):
+    """Draws an arrow past the levels between two boxes, on the right of all boxes."""
+    (x, y), (to_x, to_y) = (start[0] + _WIDTH / 4, start[1]), (end[0] + _WIDTH / 4, end[1])
+    y, to_y = y + _HEIGHT / 2, to_y - _HEIGHT / 2
+    above, below = y + _GAP / 3, to_y - _GAP / 3
+    axes.plot([x, x, lane, lane, to_x], [y, above, above, below, below], "black", linewidth=1)
+    axes.annotate("", (to_x, to_y), (to_x, below), arrowprops=_ARROW)

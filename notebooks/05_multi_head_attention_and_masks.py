@@ -50,6 +50,26 @@ expected = DotProductAttention()(queries, keys, values, attention_mask=causal_ma
 assert np.allclose(attention(queries, keys, values, causal_mask(5)), expected, atol=1e-5)
 
 # %% [markdown]
+# The numbers of three words, in a head of size 2. Multiply a row of $Q$ with a column of $K^T$,
+# make weights of the scores, and mix the rows of $V$ with them:
+
+# %%
+queries, keys, values = np.round(np.random.default_rng(4).normal(size=(3, 3, 2)), 1)
+scores = queries @ keys.T / 2**0.5
+weights = np.array(ops.softmax(scores))
+steps = {"Q": queries, "Kᵀ": keys.T, "QKᵀ / √2": scores, "softmax": weights, "V": values}
+steps["softmax · V"] = np.array(attention(queries, keys, values))
+assert np.allclose(steps["softmax · V"], weights @ values, atol=1e-5)
+
+figure, grid = plt.subplots(1, 6, figsize=(9.5, 1.9), layout="constrained")
+for axes, (name, matrix) in zip(grid, steps.items(), strict=True):
+    axes.imshow(matrix, "RdBu", vmin=-5, vmax=5)
+    axes.set(title=name, xticks=[], yticks=[])
+    for (row, column), number in np.ndenumerate(matrix):
+        axes.text(column, row, f"{number:.2f}", ha="center", va="center", fontsize=8)
+plt.show()
+
+# %% [markdown]
 # By hand: two keys that both have the product 0 with the query get half of the weight each, and the
 # result is the mean of their values.
 

@@ -52,6 +52,14 @@ pre_norm = BlockSettings(h=8, d_model=512, d_ff=2048, norm_first=True)
 plot_layer(EncoderLayer(settings=pre_norm), keras.Input((7, 512), name="words")).figure
 
 # %% [markdown]
+# And the post-norm version of the paper, where each sum is normalized and every gradient must pass
+# all the norms:
+
+# %%
+post_norm = replace(pre_norm, norm_first=False)
+plot_layer(EncoderLayer(settings=post_norm), keras.Input((7, 512), name="words")).figure
+
+# %% [markdown]
 # The sizes of a well-known course: eight heads of size 8, vectors of 512, and 2048 inside the
 # feed-forward network, which is where most of the weights are.
 

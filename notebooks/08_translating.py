@@ -12,6 +12,7 @@
 # at what makes them fast, at where the model looks meanwhile, and at how translations are scored.
 
 # %%
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -86,6 +87,27 @@ decoder_input = np.array([[START_ID, *written[:-1]]])
 whole = np.array(model((source, decoder_input)))[0]
 assert np.allclose(whole, step_logits, atol=1e-3)
 
+# %% [markdown]
+# The keys of the first head of the first layer, after one step, after three, and at the end. A step
+# adds a row and changes none:
+
+# %%
+cache, memory = model.start(source, length=12)
+figure, grid = plt.subplots(1, 3, figsize=(8, 2.6), sharey=True, layout="constrained")
+for position, token in enumerate(decoder_input[0]):
+    _, cache = model.step(np.array([token]), position, cache, memory)
+    if position in (shown := [0, 2, len(written) - 1]):
+        axes, keys = grid[shown.index(position)], np.array(cache["layers"][0][0])[0, 0]
+        axes.imshow(keys, "RdBu", vmin=-3, vmax=3, aspect="auto")
+        axes.set(title=f"after step {position + 1}", xlabel="entry of the key")
+grid[0].set(ylabel="position")
+plt.show()
+
+# %% [markdown]
+# Without a cache, the number of positions that the decoder computes grows with the square of the
+# length:
+
+# %%
 length = np.arange(1, 41)
 plt.figure(figsize=(6, 3))
 plt.plot(length, length * (length + 1) / 2, "--", label="the whole decoder at each step")
@@ -102,6 +124,53 @@ plt.show()
 # extends all of them, and keeps the best $k$ of the results. Long sentences multiply more
 # probabilities and so look worse; therefore the sum of logarithms is divided by a **length
 # penalty**, $\left(\frac{5 + T}{6}\right)^{\alpha}$ for $T$ words.
+#
+# In a few lines, without cache, batches and penalty: `beam` holds pairs of a sum and the ids.
+
+
+# %%
+def extend(beam, size):
+    """Returns the best extensions of all prefixes; finished ones compete unchanged."""
+    candidates = [entry for entry in beam if entry[1][-1] == END_ID]
+    for total, ids in beam:
+        if ids[-1] != END_ID:
+            padded = np.array([ids + [0] * (20 - len(ids))])
+            logits = np.array(model((source, padded)))[0, len(ids) - 1]
+            gains = np.array(ops.log_softmax(logits))
+            gains[:END_ID] = -np.inf  # padding, unknown words, start
+            best = np.argsort(-gains)[:size]
+            candidates += [(total + gains[i], [*ids, int(i)]) for i in best]
+    return sorted(candidates, key=lambda entry: -entry[0])[:size]
+
+
+# %%
+beams = [[(0.0, [START_ID])]]
+while any(ids[-1] != END_ID for _, ids in beams[-1]):
+    beams.append(extend(beams[-1], size=3))
+total, ids = beams[-1][0]
+best = translate.hypotheses(sentence, beam_size=3, length_penalty=0.0)[0][0]
+assert translate.target_tokenizer.decode(ids[1:]) == best.text
+assert np.isclose(total, best.score, atol=1e-3)
+
+# %% [markdown]
+# The beam is a tree of which only three branches live at a time. Black is the path of the winner:
+
+# %%
+plt.figure(figsize=(9.5, 2.8))
+for position, (before, after) in enumerate(itertools.pairwise(beams), start=1):
+    for rank, (_, prefix) in enumerate(after):
+        if len(prefix) <= position:
+            continue  # has ended before
+        parent = [ids for _, ids in before].index(prefix[:-1])
+        color = "black" if ids[: len(prefix)] == prefix else "#888888"
+        plt.plot([position - 1, position], [-parent, -rank], color=color, linewidth=0.8, zorder=0)
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        plt.text(position, -rank, name(prefix[-1]), color=color, ha="center", va="center", bbox=box)
+plt.axis("off")
+plt.show()
+
+# %% [markdown]
+# The library's search lists them with their scores.
 #
 # **Try it**: other sentences (the model knows the words of its corpus only), other sizes of the
 # beam, `length_penalty=0`.

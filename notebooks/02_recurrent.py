@@ -25,6 +25,29 @@ from keras_transformer.step_by_step import simple_rnn
 keras.utils.set_random_seed(0)
 
 # %% [markdown]
+# ## Unrolled
+#
+# Drawn in time, it is a chain of copies of one cell. The state is the only way from a step to the
+# next ones.
+
+# %%
+figure, axes = plt.subplots(figsize=(7, 2.4), layout="constrained")
+box = {"boxstyle": "round,pad=0.6", "facecolor": "#CFE5F3", "edgecolor": "black"}
+arrow = {"arrowstyle": "->"}
+for t in range(1, 5):
+    axes.text(t, 1, "f", ha="center", va="center", bbox=box)
+    axes.text(t, 0, f"$x_{t}$", ha="center", va="center")
+    axes.annotate("$W_x$", (t, 0.75), (t, 0.2), arrowprops=arrow, ha="center", va="center")
+    axes.annotate("", (t, 1.8), (t, 1.25), arrowprops=arrow)
+    axes.text(t, 1.95, f"$h_{t}$", ha="center", va="center")
+    axes.annotate("", (t + 0.82, 1), (t + 0.18, 1), arrowprops=arrow)
+    axes.text(t + 0.5, 1.2, f"$h_{t} W_h$", ha="center")
+axes.text(5, 1, "…", ha="center", va="center")
+axes.set(xlim=(0.5, 5.3), ylim=(-0.2, 2.2))
+axes.axis("off")
+plt.show()
+
+# %% [markdown]
 # ## By hand
 #
 # Two hidden units, no $f$, and numbers small enough to check with a pencil:

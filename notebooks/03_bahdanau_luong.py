@@ -184,8 +184,35 @@ hypothesis = translators["luong"].hypotheses(sentence, return_attention=True)[0]
 plot_attention(hypothesis, f"{scratch.name}/attention.png")
 Image(f"{scratch.name}/attention.png", width=420)
 
+# %% [markdown]
+# That is what the picture of the two architectures looks like. Without attention, all that the
+# writer learns of the source has to pass through the last state of the reader; with it, every word
+# that is written has its own connection to every word that was read, here as dark as its weight.
+
+
 # %%
+def draw_chain(axes, words, y, color):
+    for i, word in enumerate(words):
+        box = {"boxstyle": "round", "facecolor": color, "edgecolor": "black"}
+        axes.text(i, y, word.removeprefix("▁"), ha="center", va="center", bbox=box, fontsize=8)
+        if i:
+            axes.annotate("", (i - 0.25, y), (i - 0.75, y), arrowprops={"arrowstyle": "->"})
+
+
 weights = hypothesis.attention["cross"][0, 0]
+read, written = hypothesis.source_tokens, hypothesis.tokens
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 2.6), layout="constrained")
+for axes, title in ((left, "without attention"), (right, "with attention")):
+    draw_chain(axes, read, 0, "#CFE5F3")
+    draw_chain(axes, written, 1, "#FCE3D0")
+    axes.set(title=title, xlim=(-0.6, len(read) - 0.4), ylim=(-0.3, 1.3))
+    axes.axis("off")
+left.annotate("", (0, 0.85), (len(read) - 1, 0.15), arrowprops={"arrowstyle": "->"})
+for (t, s), weight in np.ndenumerate(weights):
+    right.plot([s, t], [0.15, 0.85], color="black", alpha=float(weight))
+plt.show()
+
+# %%
 looked_at = weights[:-1].argmax(axis=1)  # without the row of the end
 for word, i in zip(hypothesis.tokens, looked_at, strict=False):
     print(f"{word[1:]:>6} looked most at {hypothesis.source_tokens[i][1:]}")  # without the ▁

@@ -100,8 +100,8 @@ assert layer.count_params() == 2_366_336
 # The decoder's layer once more, pre-norm: a target of 9 words looks at a source of 7.
 
 # %%
-target, source = keras.Input((9, 512), name="target"), keras.Input((7, 512), name="source")
-plot_layer(DecoderLayer(settings=pre_norm), target, source).figure
+written, read = keras.Input((9, 512), name="target"), keras.Input((7, 512), name="source")
+plot_layer(DecoderLayer(settings=pre_norm), written, read).figure
 
 # %% [markdown]
 # Source ids are embedded, with their positions, and encoded; target ids are embedded and decoded;
@@ -122,6 +122,15 @@ logits = model((source, target))
 print("logits", tuple(logits.shape))
 parts = ("source_embedding", "target_embedding", "encoder", "decoder", "projection")
 print_parts(model, *parts)
+
+# %% [markdown]
+# The same as a picture. The white boxes make the masks from the ids: which are not 0?
+
+# %%
+source_ids, target_ids = (
+    keras.Input((length,), dtype="int32", name=name) for name, length in (("x", 7), ("y", 10))
+)
+plot_layer(model, (source_ids, target_ids)).figure
 
 # %% [markdown]
 # What does it know before it has learned anything? Nothing, and so each of the $V$ words should get

@@ -7,7 +7,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from keras_transformer.plotting._figures import make_figure, save_figure
 
-_WIDTH, _HEIGHT, _GAP, _LANE = 2.6, 0.5, 0.3, 0.3  # of boxes and between them, in inches
+_WIDTH, _HEIGHT, _GAP, _LANE = 2.8, 0.5, 0.3, 0.3  # of boxes and between them, in inches
 _INPUT, _LAYER, _OPERATION = "#E0E0E0", "#CFE5F3", "#FFFFFF"
 _ARROW = {"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0}
 

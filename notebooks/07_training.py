@@ -12,6 +12,8 @@
 # cells from English to German. That takes some two minutes on a CPU.
 
 # %%
+from dataclasses import replace
+
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
@@ -147,27 +149,49 @@ plot_schedules(schedules, steps=20000).figure
 # graph when it is first called; later calls run the graph, which is several times as fast. The
 # signature leaves the shape open, or every new shape would be traced again.
 
+
 # %%
-batches = dataset.batches(dataset.train, batch_size=48, seed=0)
-epochs = 4
-optimizer = keras.optimizers.Adam(RiseAndFall(128, 200, epochs * len(batches)), beta_2=0.98)
 ids = tf.TensorSpec((None, None), tf.int32)
 
 
-@tf.function(input_signature=[ids, ids, ids])
-def train_step(source, decoder_input, target):
-    with tf.GradientTape() as tape:
-        logits = model((source, decoder_input), training=True)
-        loss = masked_loss(target, logits)
-    weights = model.trainable_variables
-    optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
-    return loss
+def make_step(model, optimizer):
+    @tf.function(input_signature=[ids, ids, ids])
+    def step(source, decoder_input, target):
+        with tf.GradientTape() as tape:
+            loss = masked_loss(target, model((source, decoder_input), training=True))
+        weights = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        return loss
 
+    return step
+
+
+# %% [markdown]
+# Keras's own training does the same to the weights. (Without dropout, which draws other random
+# numbers.)
+
+# %%
+without_dropout = replace(settings, rate=0.0)
+yours, theirs = (YourTransformer(*vocabularies, without_dropout) for _ in range(2))
+for each in (yours, theirs):
+    each((source, decoder_input))
+    each.set_weights(model.get_weights())
+make_step(yours, keras.optimizers.SGD(0.1))(source, decoder_input, target)
+theirs.compile(keras.optimizers.SGD(0.1), MaskedCrossEntropy(), jit_compile=False)
+theirs.train_on_batch((source, decoder_input), target)
+for a, b in zip(yours.get_weights(), theirs.get_weights(), strict=True):
+    assert np.allclose(a, b, atol=1e-5)
 
 # %% [markdown]
 # ## Your transformer learns
 #
 # An epoch is one pass through the training part. The validation part is only looked at.
+
+# %%
+batches = dataset.batches(dataset.train, batch_size=48, seed=0)
+epochs = 4
+schedule = RiseAndFall(128, 200, epochs * len(batches))
+train_step = make_step(model, keras.optimizers.Adam(schedule, beta_2=0.98))
 
 
 # %%

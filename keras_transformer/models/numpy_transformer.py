@@ -29,11 +29,12 @@ _ACTIVATIONS = {
 def supports_numpy(model):
     """Returns whether `NumpyTransformer` computes a model.
 
-    It must be a `TransformerModel`, not of a subclass, that computes in float32 with weights in
-    float32 and the activation relu or silu.
+    It must be a built `TransformerModel`, not of a subclass, that computes in float32 with weights
+    in float32 and the activation relu or silu.
     """
     return (
         type(model) is TransformerModel
+        and model.built
         and model.settings.activation in _ACTIVATIONS
         and model.compute_dtype == "float32"
         and all(weight.dtype == "float32" for weight in model.weights)

@@ -39,8 +39,8 @@ VARIANTS = {
 }
 
 
-def make_model(**kwargs):
-    model = TransformerModel(**group_settings({**SIZES, **kwargs}))
+def make_model(model_class=TransformerModel, **kwargs):
+    model = model_class(**group_settings({**SIZES, **kwargs}))
     model.build(((None, None), (None, None)))
     model.set_weights(random_weights(model))
     return model
@@ -107,7 +107,8 @@ def test_which_models_are_supported():
     assert supports_numpy(make_model())
     assert not supports_numpy(make_model(activation="gelu"))
     assert not supports_numpy(make_model(dtype="mixed_bfloat16"))
-    assert not supports_numpy(Subclass(**group_settings(SIZES)))
+    assert not supports_numpy(TransformerModel(**group_settings(SIZES)))  # not built
+    assert not supports_numpy(make_model(model_class=Subclass))
     quantized = make_model()
     quantized.decoder.layers[0].feed_forward.inner.quantize("int8")
     assert not supports_numpy(quantized)

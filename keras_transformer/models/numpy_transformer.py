@@ -231,7 +231,7 @@ class _Embedding:
 
 
 class _Block:
-    """What encoder and decoder layers share: residual connections and the feed-forward network.
+    """Base class of the encoder and decoder layers: residual connections, feed-forward network.
 
     In pre-norm layers, nothing but layer normalizations reads the residual x, and they subtract its
     mean. So what is added to x is centered here, once, in the weights: x has mean 0, its

@@ -79,18 +79,23 @@ def without_cache(model, size):
     return copy
 
 
+def make_request(source, steps=STEPS):
+    """Returns the input of a search that takes a number of steps and never chooses the end."""
+    return {"source": source, "constraints": np.full((len(source), steps), NOT_END, "int32")}
+
+
 def make_ours(model, source, steps=STEPS, jit_compile=True, beam_size=1):
     """Returns a function that decodes with `ModelSearch`, never choosing the end token."""
     search = ModelSearch(model, SearchOptions(beam_size=beam_size))
     infer = backend_module().compile_inference(search, jit_compile=jit_compile)
-    request = {"source": source, "constraints": np.full((len(source), steps), NOT_END, "int32")}
+    request = make_request(source, steps)
     return lambda: infer(request)["tokens"][:, 0]
 
 
 def make_numpy(model, source, beam_size=1):
     """Returns a function that decodes with `NumpySearch`, as `Translate` does on a CPU."""
     search = NumpySearch(NumpyTransformer(model), SearchOptions(beam_size=beam_size))
-    request = {"source": source, "constraints": np.full((len(source), STEPS), NOT_END, "int32")}
+    request = make_request(source)
     return lambda: search(request)["tokens"][:, 0]
 
 

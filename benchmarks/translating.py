@@ -56,9 +56,10 @@ def makers(arguments):
     from keras_transformer.export.ctranslate2 import CTranslate2Translate, export_ctranslate2
 
     def ctranslate2(quantization=None):
-        folder = Path(tempfile.mkdtemp()) / "model"
-        export_ctranslate2(kt.Translate.from_run(arguments.run), folder, quantization=quantization)
-        return CTranslate2Translate(folder, inter_threads=1, intra_threads=arguments.cores)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder) / "model"
+            export_ctranslate2(ours(), folder, quantization=quantization)
+            return CTranslate2Translate(folder, inter_threads=1, intra_threads=arguments.cores)
 
     def ours(**options):
         return kt.Translate.from_run(arguments.run, **options)

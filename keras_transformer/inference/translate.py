@@ -400,7 +400,8 @@ class Translate:
         # These three only affect the inputs (constraints, random numbers), so the compiled search
         # is shared.
         options = dataclasses.replace(options, seed=0, min_length_ratio=0.0, max_length_ratio=0.0)
-        key = (options, with_forced, with_scores)
+        # Only greedy search is faster without scores.
+        key = (options, with_forced, with_scores or options.samples or options.beam_size > 1)
         if key not in self._searches:
             search = ModelSearch(self._model, *key)
             self._searches[key] = backend_module().compile_inference(search, self.jit_compile)

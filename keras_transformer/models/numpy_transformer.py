@@ -182,8 +182,8 @@ class _Dense:
         kernel = norm.gamma[:, None] * self.kernel
         return _Dense(kernel, norm.beta @ self.kernel + self.bias)
 
-    def centered(self, pre_norm=True):
-        """Returns a layer whose outputs have mean 0."""
+    def centered(self, pre_norm):
+        """Returns a layer whose outputs have mean 0 if it is part of a pre-norm layer."""
         if not pre_norm:
             return self
         return _Dense(_centered(self.kernel), _centered(self.bias))
@@ -241,7 +241,6 @@ class _Block:
 
     def __init__(self, layer, activation, *add_norms):
         self.pre_norm = layer.settings.norm_first
-        self.heads = layer.settings.h
         self.norms = [_Norm(x.normalization) for x in add_norms]
         inner, outer = _Dense.of(layer.feed_forward.inner), _Dense.of(layer.feed_forward.outer)
         self.inner = inner.after(self.norm_before(-1))

@@ -13,7 +13,7 @@ _ARROW = {"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0}
 
 
 class _Box(NamedTuple):
-    """An input, or one call of a layer or an operation; `parents` are the boxes it reads."""
+    """An input, or a call of a layer or an operation; `parents` are indices of boxes it reads."""
 
     text: str
     color: str
@@ -54,32 +54,32 @@ def plot_layer(layer, *inputs, path=None):
     boxes = _read_boxes(keras.Model(flat, layer.call(*inputs)))
     levels = _levels(boxes)
     places = _place(boxes, levels)
-    arrows = [(parent, key) for key, box in boxes.items() for parent in dict.fromkeys(box.parents)]
-    detours = [arrow for arrow in arrows if levels[arrow[1]] - levels[arrow[0]] > 1]
+    arrows = [(parent, i) for i, box in enumerate(boxes) for parent in dict.fromkeys(box.parents)]
+    detours = [(parent, i) for parent, i in arrows if levels[i] - levels[parent] > 1]
     axes = _make_axes(places, len(detours), layer.name)
-    for key, box in boxes.items():
-        _draw_box(axes, box, *places[key])
+    for i, box in enumerate(boxes):
+        _draw_box(axes, box, *places[i])
     lane = max(x for x, _ in places.values()) + _WIDTH / 2
-    for parent, key in arrows:
-        if (parent, key) in detours:
+    for parent, i in arrows:
+        if (parent, i) in detours:
             lane += _LANE
-            _draw_detour(axes, places[parent], places[key], lane)
+            _draw_detour(axes, places[parent], places[i], lane)
         else:
-            _draw_arrow(axes, places[parent], places[key])
+            _draw_arrow(axes, places[parent], places[i])
     save_figure(axes.figure, path)
     return axes
 
 
 def _read_boxes(graph):
-    """Returns a dictionary from numbers to the boxes of a functional model, in order of the calls.
+    """Returns the boxes of a functional model: the inputs, then the calls in their order.
 
     `clone_model` calls each layer and each operation again, with what was its input.
     """
-    boxes, tensors = {}, []  # the tensors with the numbers of the boxes that they come from
-    for i, x in enumerate(graph.inputs):
+    boxes, tensors = [], []  # the tensors with the indices of the boxes that they come from
+    for x in graph.inputs:
         name = "input" if x.name.startswith("keras_tensor") else x.name  # Keras's default name
-        boxes[i] = _Box(f"{name} {_format_shape(x.shape)}", _INPUT, [])
-        tensors.append((x, i))
+        tensors.append((x, len(boxes)))
+        boxes.append(_Box(f"{name} {_format_shape(x.shape)}", _INPUT, []))
 
     def call(operation, *args, **kwargs):
         outputs = operation(*args, **kwargs)
@@ -90,7 +90,7 @@ def _read_boxes(graph):
             text, color = f"{operation.name}\n{text}", _LAYER
         shape = _format_shape(keras.tree.flatten(outputs)[0].shape)
         tensors.extend((x, len(boxes)) for x in keras.tree.flatten(outputs))
-        boxes[len(boxes)] = _Box(f"{text} {shape}", color, parents)
+        boxes.append(_Box(f"{text} {shape}", color, parents))
         return outputs
 
     keras.models.clone_model(
@@ -105,32 +105,33 @@ def _format_shape(shape):
 
 def _levels(boxes):
     """Returns the level of each box, from 0: directly below the first box that reads its output."""
-    to_end = dict.fromkeys(boxes, 0)  # length of the longest path to the end
-    for key in reversed(boxes):
-        for parent in boxes[key].parents:
-            to_end[parent] = max(to_end[parent], to_end[key] + 1)
-    return {key: max(to_end.values()) - value for key, value in to_end.items()}
+    to_end = [0] * len(boxes)  # length of the longest path to the end
+    for i in reversed(range(len(boxes))):
+        for parent in boxes[i].parents:
+            to_end[parent] = max(to_end[parent], to_end[i] + 1)
+    top = max(to_end)
+    return [top - length for length in to_end]
 
 
 def _place(boxes, levels):
-    """Returns the center of each box: as near as possible below those that read its output."""
+    """Returns the centers, by index: each as near as possible below the boxes that read it."""
     places = {}
-    for level in range(max(levels.values()), -1, -1):
-        members = [key for key in boxes if levels[key] == level]
-        wanted = {key: _mean_x(key, boxes, places) for key in members}
+    for level in range(max(levels), -1, -1):
+        members = [i for i in range(len(boxes)) if levels[i] == level]
+        wanted = {i: _mean_x(i, boxes, places) for i in members}
         # Inputs stand on the right, so that the other boxes form a column.
-        members.sort(key=lambda key: (boxes[key].color == _INPUT, wanted[key]))
-        column = [key for key in members if boxes[key].color != _INPUT] or members
-        steps = {key: i * (_WIDTH + _GAP) for i, key in enumerate(members)}
-        shift = sum(wanted[key] - steps[key] for key in column) / len(column)
-        for key in members:
-            places[key] = (steps[key] + shift, level * (_HEIGHT + _GAP))
+        members.sort(key=lambda i: (boxes[i].color == _INPUT, wanted[i]))
+        column = [i for i in members if boxes[i].color != _INPUT] or members
+        steps = {i: place * (_WIDTH + _GAP) for place, i in enumerate(members)}
+        shift = sum(wanted[i] - steps[i] for i in column) / len(column)
+        for i in members:
+            places[i] = (steps[i] + shift, level * (_HEIGHT + _GAP))
     return places
 
 
-def _mean_x(key, boxes, places):
-    """Returns the mean x of the boxes that read the output of a box."""
-    readers = [places[reader][0] for reader, box in boxes.items() if key in box.parents]
+def _mean_x(i, boxes, places):
+    """Returns the mean x of the boxes that read the output of box i."""
+    readers = [places[reader][0] for reader, box in enumerate(boxes) if i in box.parents]
     return sum(readers) / len(readers) if readers else 0.0
 
 

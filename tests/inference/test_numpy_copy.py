@@ -6,7 +6,7 @@ import pytest
 from tiny import make_model
 from translating import make_translate, trained, write_run
 
-from keras_transformer import Adam, MaskedCrossEntropy, Translate
+from keras_transformer import Adam, DotProductAttention, MaskedCrossEntropy, Translate
 from keras_transformer.inference import numpy_copy
 from keras_transformer.models.numpy_transformer import NumpyTransformer
 
@@ -87,13 +87,12 @@ def test_a_model_of_a_run_can_be_changed(tmp_path):
 
 
 def test_changed_code_of_a_layer_is_used(untrained, monkeypatch):
-    attention = type(untrained.decoder.layers[0].self_attention.attention)
-    call = attention.call
-    monkeypatch.setattr(
-        attention,
-        "call",
-        lambda self, queries, *args, **kwargs: call(self, -queries, *args, **kwargs),
-    )
+    call = DotProductAttention.call
+
+    def changed(self, queries, *args, **kwargs):
+        return call(self, -queries, *args, **kwargs)
+
+    monkeypatch.setattr(DotProductAttention, "call", changed)
     expected = scores_of(with_layers(untrained))
     with pytest.warns(UserWarning, match="the code of a layer seems to be changed"):
         found = scores_of(make_translate(untrained))
@@ -101,10 +100,11 @@ def test_changed_code_of_a_layer_is_used(untrained, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "argument", ({"jit_compile": True}, {"dtype": "mixed_bfloat16"}), ids=("XLA", "bfloat16")
+    ("model_options", "options"),
+    (({}, {"jit_compile": True}), ({"dtype": "mixed_bfloat16"}, {})),
+    ids=("XLA", "bfloat16"),
 )
-def test_other_models_and_xla_use_the_layers(copies, argument):
-    model = make_model(trained()[0], **{k: v for k, v in argument.items() if k == "dtype"})
-    options = {k: v for k, v in argument.items() if k != "dtype"}
+def test_other_models_and_xla_use_the_layers(copies, model_options, options):
+    model = make_model(trained()[0], **model_options)
     assert len(make_translate(model, **options)("one")) > 0
     assert not copies

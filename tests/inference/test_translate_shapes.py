@@ -82,6 +82,15 @@ def test_seed_and_length_ratios_do_not_recompile(traced):
     assert len(shapes) == TRACES
 
 
+def test_scores_do_not_recompile_a_beam_search(traced):
+    model, shapes = traced
+    translate = make_translate(model)
+    for _ in range(2):
+        translate("one two", beam_size=2)
+        translate.hypotheses("one two", beam_size=2)
+    assert len(shapes) == TRACES
+
+
 @pytest.mark.exhaustive
 @only_tensorflow
 def test_xla_gives_the_same_result(traced):

@@ -65,7 +65,9 @@ from keras_transformer.pages.attention_page import (
 from keras_transformer.plotting import (
     plot_alignments,
     plot_attention,
+    plot_attention_distance,
     plot_attention_weights,
+    plot_forecast,
     plot_layer,
     plot_losses,
     plot_masks,

@@ -211,7 +211,6 @@ question, context, start, end = examples[0]
 print(context, question, "→", context[start:end])
 
 # %%
-body.pooling.trainable = False  # the vector of the whole text is not used here
 answering = AnsweringBert(body)
 inputs, spans = answer_examples(tokenizer, examples, length=body.seq_length)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)

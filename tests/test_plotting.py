@@ -26,7 +26,9 @@ from keras_transformer.models import VisionTransformer
 from keras_transformer.plotting import (
     plot_alignments,
     plot_attention,
+    plot_attention_distance,
     plot_attention_weights,
+    plot_forecast,
     plot_layer,
     plot_losses,
     plot_masks,
@@ -235,6 +237,18 @@ def test_number_of_filters_is_limited(tmp_path):
         assert image.count("<image ") == shown + 1  # and the color bar
 
 
+def test_attention_distances_are_weighted_means():
+    """With weights of zero, all patches are alike; 4 patches: distances 0, 2, 2 and 2√2."""
+    model = make_vit(image_size=4)
+    model.set_weights([0 * w for w in model.get_weights()])
+    axes = plot_attention_distance(model, np.ones((2, 4, 4, 1), "float32"))
+    *heads, uniform = axes.lines
+    expected = (0 + 2 + 2 + 2 * 2**0.5) / 4
+    assert len(heads) == 2
+    for line in (*heads, uniform):
+        np.testing.assert_allclose(line.get_ydata(), expected, rtol=1e-6)
+
+
 def test_each_patch_has_a_similarity_map(tmp_path):
     plot_position_similarity(make_vit((6, 8)), tmp_path / "positions.svg")
     image = (tmp_path / "positions.svg").read_text(encoding="utf-8")
@@ -326,6 +340,7 @@ def test_boxes_of_a_block_diagram_do_not_overlap_and_hold_their_text(name):
 
 WORDS = ["Donaudampfschifffahrt", "[PAD]", "a", "Krankenversicherungen", "$x$", "_"]
 WEIGHTS = np.full((1, 2, 6, 6), 1 / 6)
+IMAGE = np.ones((1, 8, 8, 1), "float32")
 PLOTS = {
     "losses": lambda path=None: plot_losses({"run": RUN}, path),
     "schedules": lambda path=None: plot_schedules({"small": WarmupSchedule(8, 9)}, 30, path),
@@ -335,7 +350,9 @@ PLOTS = {
     "layer": lambda path=None: plot_layer(EncoderLayer(settings=SIZES), vectors(7), path=path),
     "masks": lambda path=None: plot_masks({"causal": causal_mask(6)}, WORDS, path),
     "positions": lambda path=None: plot_positions(sinusoidal_encoding(9, 8), path),
+    "forecast": lambda path=None: plot_forecast([0.1, 0.4], {"predicted": [0.2, 0.3]}, path),
     "filters": lambda path=None: plot_patch_filters(make_vit(), path),
+    "attention distance": lambda path=None: plot_attention_distance(make_vit(), IMAGE, path),
     "position similarity": lambda path=None: plot_position_similarity(make_vit(), path),
 }
 
@@ -421,6 +438,8 @@ def test_schedules_are_drawn_from_the_first_step_to_the_last():
     ("plot", "message"),
     [
         (lambda: plot_schedules({}, 3), "nothing to plot"),
+        (lambda: plot_forecast([], {}), "at least one number"),
+        (lambda: plot_forecast([1.0], {"a": [1.0, 2.0]}), "a prediction of each"),
         (lambda: plot_schedules({"a": WarmupSchedule(8, 9)}, 0), "steps"),
         (lambda: plot_attention_weights(WEIGHTS, WORDS, "ab"), "T and S names"),
         (lambda: plot_attention_weights(WEIGHTS[0], WORDS, WORDS), "layers, heads"),

@@ -1,5 +1,7 @@
 """Trains a forecaster on a time series: a column of a CSV file or the Fibonacci numbers."""
 
+from pathlib import Path
+
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_data_limits, add_seed, integer
 from keras_transformer.cli.startup import import_backend
@@ -28,6 +30,12 @@ def add_arguments(parser):
     _add_size(parser, "steps", "length of the input window", 2**16)
     _add_size(parser, "epochs", "number of training epochs", MAX_EPOCHS)
     add_seed(parser)
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="image file to write: test part and predictions (.png, .svg, .pdf; default: none)",
+    )
 
 
 def _add_size(parser, name, description, greatest):
@@ -41,7 +49,7 @@ def _add_size(parser, name, description, greatest):
 
 
 def run(arguments):
-    """Trains a forecaster and prints its training and test errors."""
+    """Trains a forecaster and prints its training and test errors, and those of a simple guess."""
     _set_defaults(arguments)
     training, test = _read_windows(arguments)
     import_backend(tuned=True)
@@ -52,8 +60,12 @@ def run(arguments):
     model = kt.Forecaster(arguments.units, arguments.steps, arguments.attention)
     _fit(model, *training, arguments.epochs)
     print(f"{model.count_params()} parameters")
-    _print_error("training", model, *training)
-    _print_error("test", model, *test)
+    _print_errors("training", model, *training)
+    predicted = _print_errors("test", model, *test)
+    if arguments.plot:
+        guess = {"like the last value": test[0][:, -1], "predicted": predicted}
+        kt.plot_forecast(test[1], guess, arguments.plot)
+        print(f"wrote {arguments.plot}")
 
 
 def _set_defaults(arguments):
@@ -101,6 +113,12 @@ def _fit(model, windows, targets, epochs):
     model.fit(windows, targets, batch_size=1, epochs=epochs, verbose=0)
 
 
-def _print_error(part, model, windows, targets):
-    error = ((model.predict(windows, verbose=0) - targets) ** 2).mean()
-    print(f"{part}: {len(targets)} windows, MSE {error:.3g}, RMSE {error**0.5:.3f}")
+def _print_errors(part, model, windows, targets):
+    """Prints the errors of the model and of the guess "like the last"; returns the predictions."""
+    predicted = model.predict(windows, verbose=0)
+    error, simple = (((x - targets) ** 2).mean() for x in (predicted, windows[:, -1]))
+    print(
+        f"{part}: {len(targets)} windows, MSE {error:.3g}, RMSE {error**0.5:.3f} "
+        f"(like the last value: {simple:.3g}, {simple**0.5:.3f})"
+    )
+    return predicted

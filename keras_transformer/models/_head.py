@@ -4,11 +4,17 @@ import keras
 
 
 class ModelWithHead(keras.Model):
-    """Base class of models with a task head on an encoder, `body`: (B, S) ids -> (B, S, D)."""
+    """Base class of models with a task head on an encoder, `body`: (B, S) ids -> (B, S, D).
 
-    def __init__(self, body, **kwargs):
+    A pooler of the body that the head does not use would get no gradients, and Keras would warn of
+    them in every training. Therefore, it is made non-trainable.
+    """
+
+    def __init__(self, body, uses_pooler, **kwargs):
         super().__init__(**{"dtype": body.dtype_policy, **kwargs})
         self.body = body
+        if not uses_pooler and getattr(body, "pooler", None) is not None:
+            body.pooling.trainable = False
 
     def _build_body(self, input_shape):
         if not self.body.built:

@@ -37,7 +37,7 @@ class PretrainingBert(ModelWithHead):
     """
 
     def __init__(self, body, **kwargs):
-        super().__init__(body, **kwargs)
+        super().__init__(body, uses_pooler=True, **kwargs)
         if body.num_segments is None or body.pooler is None:
             raise ValueError(
                 "Next sentence prediction needs a body with segments and a pooler. "
@@ -106,7 +106,8 @@ class AnsweringBert(ModelWithHead):
     Shape letters: B batch, S length.
 
     Args:
-        body: a `Bert`. It is used directly, not copied.
+        body: a `Bert`. It is used directly, not copied; its pooler becomes non-trainable, because
+            it is not used.
 
     References:
         "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al., 2019), section 4.2.
@@ -121,7 +122,7 @@ class AnsweringBert(ModelWithHead):
     """
 
     def __init__(self, body, **kwargs):
-        super().__init__(body, **kwargs)
+        super().__init__(body, uses_pooler=False, **kwargs)
         self.span = keras.layers.Dense(2, dtype=self.dtype_policy, name="span")
 
     @classmethod

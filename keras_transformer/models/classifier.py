@@ -23,7 +23,7 @@ class EncoderClassifier(ModelWithHead):
 
     Args:
         body: encoder of token ids, such as `Bert`, with an output of shape (B, S, D). It is used
-            directly, not copied.
+            directly, not copied. Its pooler becomes non-trainable unless `pooling` uses it.
         num_labels: number of labels, C.
         pooling: the vector that represents the text: "first", the hidden state of the first token;
             "mean", the mean over all tokens except padding; "pooler", `body.pool`.
@@ -45,7 +45,7 @@ class EncoderClassifier(ModelWithHead):
     """
 
     def __init__(self, body, num_labels, pooling="first", rate=0.1, **kwargs):
-        super().__init__(body, **kwargs)
+        super().__init__(body, uses_pooler=pooling == "pooler", **kwargs)
         check_sizes(num_labels=num_labels)
         check_rate(rate=rate)
         check_choice(POOLINGS, pooling=pooling)

@@ -39,21 +39,23 @@ class Forecaster(keras.Model):
         self.recurrent = keras.layers.SimpleRNN(
             units, return_sequences=attention, dtype=dtype, name="recurrent"
         )
-        self.pooling = keras.layers.Identity(dtype=dtype, name="pooling")
         if attention:
             self.pooling = SequenceAttention(steps, dtype=dtype, name="pooling")
         self.output_layer = keras.layers.Dense(1, dtype=dtype, name="output_layer")
 
     def build(self, input_shape):
         self.recurrent.build(input_shape)
-        states_shape = self.recurrent.compute_output_shape(input_shape)
-        self.pooling.build(states_shape)
+        if self.attention:
+            self.pooling.build(self.recurrent.compute_output_shape(input_shape))
         self.output_layer.build((input_shape[0], self.units))
         self.built = True
 
     def call(self, x):
         """Predicts the next value of each series: floats, (B, T, 1) -> (B, 1)."""
-        return self.output_layer(self.pooling(self.recurrent(x)))
+        x = self.recurrent(x)
+        if self.attention:
+            x = self.pooling(x)
+        return self.output_layer(x)
 
     def get_config(self):
         arguments = {"units": self.units, "steps": self.steps, "attention": self.attention}

@@ -15,7 +15,7 @@ _RNNS = {"gru": keras.layers.GRU, "lstm": keras.layers.LSTM}
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class RecurrentTranslator(Translator):
-    """A bidirectional recurrent encoder and a recurrent decoder with attention.
+    """A recurrent encoder and a recurrent decoder with attention.
 
     It has the interface of `TransformerModel`: called on `(encoder_input, decoder_input)`, two
     arrays of token ids padded with 0, it returns the logits of the next target token at every
@@ -28,15 +28,19 @@ class RecurrentTranslator(Translator):
         enc_vocab_size: size of the source vocabulary.
         dec_vocab_size: size of the target vocabulary, V.
         d_model: size of the embeddings and of the decoder output, D.
-        units: size of the recurrent states, even. Each direction of the encoder has `units / 2`.
+        units: size of the recurrent states. Each direction of a bidirectional encoder has
+            `units / 2`.
         rate: dropout rate of the embeddings and of the decoder output.
         attention: "bahdanau" (`BahdanauDecoder`) or "luong" (`LuongDecoder`).
         cell: "gru" or "lstm".
         score, window, alignment: options of `LuongAttention`, for `attention="luong"` only.
+        bidirectional: whether the encoder reads the source in both directions, as in Bahdanau's
+            paper, or from left to right only, as in Luong's.
 
     Raises:
-        ValueError: if a size is not a positive integer, `units` is odd, `rate` is not in [0, 1), an
-            option is unknown, or an option of Luong's attention is given for Bahdanau's.
+        ValueError: if a size is not a positive integer, `units` is odd for a bidirectional
+            encoder, `rate` is not in [0, 1), an option is unknown, or an option of Luong's
+            attention is given for Bahdanau's.
 
     References:
         "Neural Machine Translation by Jointly Learning to Align and Translate" (Bahdanau et al.,
@@ -64,6 +68,7 @@ class RecurrentTranslator(Translator):
         score="general",
         window=None,
         alignment="monotonic",
+        bidirectional=True,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -79,7 +84,7 @@ class RecurrentTranslator(Translator):
                 'set `attention="luong"`. '
                 f"Received: score={score!r}, window={window!r}, alignment={alignment!r}"
             )
-        if units % 2:
+        if bidirectional and units % 2:
             raise ValueError(
                 "`units` must be even: each direction of the encoder has half of them. "
                 f"Received: units={units!r}"
@@ -94,12 +99,12 @@ class RecurrentTranslator(Translator):
         self.score = score
         self.window = window
         self.alignment = alignment
+        self.bidirectional = bidirectional
 
         dtype = self.dtype_policy
         self.source_embedding = self._embedding(enc_vocab_size, "source_embedding")
         self.target_embedding = self._embedding(dec_vocab_size, "target_embedding")
-        forward = _RNNS[cell](units // 2, return_sequences=True, dtype=dtype, name=cell)
-        self.encoder = keras.layers.Bidirectional(forward, dtype=dtype, name="encoder")
+        self.encoder = self._encoder()
         sizes = (units, d_model, cell)
         if attention == "luong":
             self.decoder = LuongDecoder(*sizes, *luong_options, dtype=dtype, name="decoder")
@@ -110,6 +115,13 @@ class RecurrentTranslator(Translator):
 
     def _embedding(self, vocab_size, name):
         return keras.layers.Embedding(vocab_size, self.d_model, dtype=self.dtype_policy, name=name)
+
+    def _encoder(self):
+        options = {"return_sequences": True, "dtype": self.dtype_policy}
+        if not self.bidirectional:
+            return _RNNS[self.cell](self.units, name="encoder", **options)
+        forward = _RNNS[self.cell](self.units // 2, name=self.cell, **options)
+        return keras.layers.Bidirectional(forward, dtype=self.dtype_policy, name="encoder")
 
     def build(self, input_shape):
         (batch, source_length), (_, target_length) = input_shape
@@ -130,7 +142,7 @@ class RecurrentTranslator(Translator):
             training: whether dropout is active.
 
         Returns:
-            Hidden states of both directions, (B, S, units).
+            Hidden states, of both directions for a bidirectional encoder, (B, S, units).
         """
         x = self.dropout(self.source_embedding(encoder_input), training=training)
         mask = ops.squeeze(padding_mask(encoder_input), axis=1)
@@ -215,5 +227,6 @@ class RecurrentTranslator(Translator):
             "score": self.score,
             "window": self.window,
             "alignment": self.alignment,
+            "bidirectional": self.bidirectional,
         }
         return {**super().get_config(), **arguments}

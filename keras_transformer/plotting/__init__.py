@@ -11,13 +11,20 @@ from keras_transformer.plotting.attention import (
 )
 from keras_transformer.plotting.embeddings import plot_positions
 from keras_transformer.plotting.layers import plot_layer
+from keras_transformer.plotting.series import plot_forecast
 from keras_transformer.plotting.training import plot_losses, plot_schedules
-from keras_transformer.plotting.vision import plot_patch_filters, plot_position_similarity
+from keras_transformer.plotting.vision import (
+    plot_attention_distance,
+    plot_patch_filters,
+    plot_position_similarity,
+)
 
 __all__ = [
     "plot_alignments",
     "plot_attention",
+    "plot_attention_distance",
     "plot_attention_weights",
+    "plot_forecast",
     "plot_layer",
     "plot_losses",
     "plot_masks",

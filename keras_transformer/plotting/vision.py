@@ -1,11 +1,12 @@
-"""Plots of the weights of a vision transformer."""
+"""Plots of the weights and the attention of a vision transformer."""
 
 import math
 
 import numpy as np
 from keras import ops
 
-from keras_transformer.plotting._figures import make_figure, save_figure
+from keras_transformer.layers.record_attention import record_attention
+from keras_transformer.plotting._figures import color, make_figure, save_figure
 
 
 def plot_patch_filters(model, path=None, count=64):
@@ -96,3 +97,59 @@ def plot_position_similarity(model, path=None):
     figure.colorbar(image, ax=grid, label="cosine similarity", fraction=0.03)
     save_figure(figure, path)
     return grid
+
+
+def plot_attention_distance(model, images, path=None):
+    """Plots how far each head of a vision transformer looks, layer by layer.
+
+    The distance of a head is the mean distance between the centers of two patches, weighted with
+    the attention that the one pays to the other. The class token is left out.
+
+    Args:
+        model: a built `VisionTransformer`.
+        images: the images to average over, floats (B, H, W, C).
+        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
+            .pdf).
+
+    Returns:
+        The axes. Point i of line n is the distance of head n in layer i, in pixels.
+
+    References:
+        "An Image is Worth 16x16 Words" (Dosovitskiy et al., 2021), section 4.5 and figure 7, right.
+
+    Example:
+        >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=3)
+        >>> model = kt.VisionTransformer(8, patch_size=4, num_classes=10, settings=settings)
+        >>> axes = kt.plot_attention_distance(model, np.zeros((1, 8, 8, 3), "float32"))
+        >>> len(axes.lines)  # two heads and the line of uniform attention
+        3
+    """
+    with record_attention() as weights:
+        model(images)
+    distances = _patch_distances(model.embedding)
+    layers = [weights[layer.self_attention.attention] for layer in model.encoder.layers]
+    heads = np.transpose([_attention_distances(w, distances) for w in layers])  # (N, layers)
+    axes = make_figure(6, 3.2).add_subplot()
+    depth = np.arange(1, len(layers) + 1)
+    for head in heads:
+        axes.plot(depth, head, "o", color=color(0), alpha=0.7)
+    uniform = distances.mean()
+    axes.axhline(uniform, color="black", linestyle=":", label="all patches alike")
+    axes.set(xlabel="layer", ylabel="mean distance (pixels)", xticks=depth)
+    axes.set_ylim(0, 1.2 * max(uniform, heads.max()) or 1)
+    axes.legend()
+    save_figure(axes.figure, path)
+    return axes
+
+
+def _patch_distances(embedding):
+    """Returns the distances between the centers of all patches, in pixels."""
+    centers = embedding.patch_size * np.indices(embedding.grid).reshape(2, -1).T
+    return np.linalg.norm(centers[:, None] - centers, axis=-1)
+
+
+def _attention_distances(weights, distances):
+    """Returns the mean distance of each head of a layer: weights (B, N, T, T) -> (N,)."""
+    weights = ops.convert_to_numpy(weights).astype("float64")[:, :, 1:, 1:]
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    return (weights * distances).sum(axis=-1).mean(axis=(0, 2))

@@ -22,6 +22,7 @@ VARIANTS = {
     "luong_lstm": {"attention": "luong", "cell": "lstm", "score": "dot"},
     "monotonic": {"attention": "luong", "score": "concat", "window": 2},
     "predictive": {"attention": "luong", "window": 2, "alignment": "predictive"},
+    "unidirectional": {"attention": "luong", "units": 7, "bidirectional": False},
 }
 ALL = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 
@@ -70,6 +71,16 @@ class TestAttention:
             row = numpy(model.group_attention(weights)["cross"][0])
             np.testing.assert_allclose(row[:, :, 0], expected[:, :, t], atol=1e-5)
         assert model.group_attention({}) == {}
+
+
+@pytest.mark.parametrize("bidirectional", (False, True))
+def test_only_a_bidirectional_encoder_looks_ahead(bidirectional):
+    model = with_random_weights(bidirectional=bidirectional)
+    changed = SOURCE.copy()
+    changed[0, -1] = 4 if SOURCE[0, -1] != 4 else 5
+    difference = np.abs(numpy(model.encode(changed)) - numpy(model.encode(SOURCE))).max(axis=-1)
+    assert (difference[0, :-1] > 1e-6).all() == bidirectional
+    assert difference[0, -1] > 1e-6
 
 
 class TestArguments:

@@ -26,6 +26,8 @@ def test_sunspot_errors_are_at_most_the_published_ones(tmp_path):
         assert training.startswith("training: 187 windows, ")
         assert test.startswith("test: 46 windows, ")
         errors.append([float(x) for x in re.findall(r"RMSE ([\d.]+)", output)])
+        simple = re.findall(r"\(like the last value: [\d.]+, ([\d.]+)\)", output)
+        assert simple == ["0.063", "0.080"]  # as published
     training, test = np.median(errors, axis=0)
     assert training <= 0.058
     assert test <= 0.077
@@ -36,7 +38,7 @@ def test_fibonacci_numbers_are_generated_and_forecast(tmp_path):
     output = run_script("forecast.py", "--attention", "--epochs", 1, folder=tmp_path)
     assert output.startswith("33 parameters\ntraining: 826 windows, ")
     assert "\ntest: 354 windows, " in output
-    assert len(re.findall(r" MSE [\d.e-]+, RMSE 0\.\d+\n", output)) == 2
+    assert len(re.findall(r" MSE [\d.e-]+, RMSE 0\.\d+ \(like ", output)) == 2
 
 
 @pytest.mark.slow
@@ -44,8 +46,11 @@ def test_column_and_model_size_can_be_chosen(tmp_path):
     lines = ["t,x,y", *(f"{t},{t % 5},{t % 3}" for t in range(99))]
     (tmp_path / "file.csv").write_text("\n".join(lines))
     flags = ["--column", "x", "--steps", 5, "--units", 4, "--epochs", 2, "--seed", 1]
-    output = run_script("forecast.py", "--csv", "file.csv", *flags, folder=tmp_path)
+    plot = ["--plot", "test.svg"]
+    output = run_script("forecast.py", "--csv", "file.csv", *flags, *plot, folder=tmp_path)
     assert output.startswith("29 parameters\ntraining: 15 windows, ")
+    assert output.endswith("wrote test.svg\n")
+    assert "<!-- predicted -->" in (tmp_path / "test.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

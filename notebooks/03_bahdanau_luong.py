@@ -6,8 +6,8 @@
 # look back: before each word, it weighs all the states of the reader again. That is where attention
 # in today's sense began, two years before the transformer.
 #
-# Let $h_1 \dots h_S$ be the states of the encoder, which reads the source in both directions, and
-# $s$ the state of the decoder, which writes. Then
+# Let $h_1 \dots h_S$ be the states of the encoder, which reads the source, and $s$ the state of the
+# decoder, which writes. Then
 #
 # $$\alpha_j = \frac{e^{\operatorname{score}(s, h_j)}}{\sum_k e^{\operatorname{score}(s, h_k)}},
 # \qquad c = \sum_j \alpha_j h_j ,$$
@@ -145,10 +145,11 @@ print(dataset)
 print(dataset.train[0])
 
 # %% [markdown]
-# `RecurrentTranslator` is the whole system: embeddings, an encoder of two directions, a decoder of
-# either kind, and a projection to words. Bahdanau's decoder looks *before* each step, with the
-# state it had; Luong's looks *after* it and makes $\tanh(W[c; s])$ of what it saw and knew. Four
-# passes over the 2,900 pairs are enough.
+# `RecurrentTranslator` is the whole system: embeddings, an encoder, a decoder of either kind, and a
+# projection to words. Bahdanau's encoder reads in both directions, so that a state knows what
+# stands before and after its word; Luong's reads from left to right only. Bahdanau's decoder looks
+# *before* each step, with the state it had; Luong's looks *after* it and makes $\tanh(W[c; s])$ of
+# what it saw and knew. Four passes over the 2,900 pairs are enough.
 
 # %%
 scratch = tempfile.TemporaryDirectory()  # deleted when the notebook ends
@@ -156,7 +157,8 @@ translators = {}
 for kind in ("bahdanau", "luong"):
     keras.utils.set_random_seed(0)
     sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-    model = RecurrentTranslator(*sizes, d_model=32, units=64, rate=0.0, attention=kind)
+    both = kind == "bahdanau"  # directions
+    model = RecurrentTranslator(*sizes, 32, 64, rate=0.0, attention=kind, bidirectional=both)
     model.build(((None, None), (None, None)))
     trainer = Trainer(model, keras.optimizers.Adam(5e-3), f"{scratch.name}/{kind}")
     with contextlib.redirect_stdout(io.StringIO()):  # hide the progress bar
@@ -218,9 +220,9 @@ for word, i in zip(hypothesis.tokens, looked_at, strict=False):
     print(f"{word[1:]:>6} looked most at {hypothesis.source_tokens[i][1:]}")  # without the ▁
 
 # %% [markdown]
-# It is not always so neat. The encoder's state at a word has read the neighbors too, in both
-# directions, so the network may find a word *next to* its own position. Attention shows where
-# information was taken, not what it means.
+# It is not always so neat. The encoder's state at a word has read the words before it, too, so the
+# network may find a word *next to* its own position. Attention shows where information was taken,
+# not what it means.
 #
 # The same two models learn English and German as well: `python scripts/train.py --model luong`.
 

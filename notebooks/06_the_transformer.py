@@ -52,6 +52,13 @@ pre_norm = BlockSettings(h=8, d_model=512, d_ff=2048, norm_first=True)
 plot_layer(EncoderLayer(settings=pre_norm), keras.Input((7, 512), name="words")).figure
 
 # %% [markdown]
+# The same as a table of Keras, with the weights of each part. `build_graph` makes a model of a
+# layer for a length:
+
+# %%
+EncoderLayer(settings=pre_norm).build_graph(7).summary(line_length=88)
+
+# %% [markdown]
 # And the post-norm version of the paper, where each sum is normalized and every gradient must pass
 # all the norms:
 

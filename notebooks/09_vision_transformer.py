@@ -26,7 +26,11 @@ from keras import ops
 from sklearn.datasets import load_digits
 
 from keras_transformer import AugmentedImages, BlockSettings, VisionTransformer, record_attention
-from keras_transformer.plotting import plot_patch_filters, plot_position_similarity
+from keras_transformer.plotting import (
+    plot_attention_distance,
+    plot_patch_filters,
+    plot_position_similarity,
+)
 
 keras.utils.set_random_seed(0)
 
@@ -113,6 +117,31 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
+# ## A convolutional network beside it
+#
+# A convolution looks at neighbors only and treats every place alike. What the transformer has to
+# learn, it has built in: that is its *inductive bias*. With about as many weights, and the same
+# training:
+
+# %%
+convolution = {"padding": "same", "activation": "relu"}
+network = keras.Sequential(
+    [
+        keras.layers.Conv2D(32, 3, **convolution),
+        keras.layers.Conv2D(48, 3, **convolution),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+        keras.layers.Dense(48, "relu"),
+        keras.layers.Dense(10),
+    ]
+)
+fit(network, images, epochs, highest_rate=3e-3)
+print(f"{network.count_params():,} parameters, {right(network, images):.1%} are right")
+
+# %% [markdown]
+# With few images, what is built in wins. The paper's point is the other end: beyond some hundred
+# million images, the transformer, which is free to look anywhere, overtakes.
+#
 # ## What has it learned?
 #
 # Each filter is one column of $E$, drawn as a patch: how it weighs the four pixels. Red is
@@ -132,6 +161,15 @@ display(Image(f"{scratch.name}/filters.png", width=520))
 # %%
 plot_position_similarity(model, f"{scratch.name}/positions.png")
 display(Image(f"{scratch.name}/positions.png", width=460))
+
+# %% [markdown]
+# How far do the patches look? One point for each head: the mean distance to the patches that it
+# looks at. In figure 7 of the paper, the lower layers have heads that look around their own patch,
+# as a convolution does, beside heads that look everywhere; higher up, all of them look far. These
+# images are only four patches wide, so there is little room for such a difference.
+
+# %%
+plot_attention_distance(model, images[half : half + 100]).figure
 
 # %% [markdown]
 # And where does the class token look in the last layer? The mean over the heads, laid over the

@@ -134,8 +134,8 @@ plot_position_similarity(model, f"{scratch.name}/positions.png")
 display(Image(f"{scratch.name}/positions.png", width=460))
 
 # %% [markdown]
-# And where does the class token look in the last layer? The mean over the heads, laid over the
-# image.
+# And where does the class token look in the last layer? Below each image, one square per patch: the
+# mean of the weights over the heads.
 
 # %%
 with record_attention() as recorded:

@@ -6,7 +6,7 @@ LOCAL = not parity and not browser
 QUICK = $(LOCAL) and not slow and not exhaustive
 MODEL_TESTS = tests/layers tests/models tests/objectives tests/backends tests/training tests/data tests/test_plotting.py
 # Tests with the marker `every_backend`, and tests that `test-all` runs on JAX.
-JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
+JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/test_docs.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/pages tests/pretrained
 SPEED = attention training translating decoding course scaling streaming
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable

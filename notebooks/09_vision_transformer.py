@@ -172,8 +172,8 @@ display(Image(f"{scratch.name}/positions.png", width=460))
 plot_attention_distance(model, images[half : half + 100]).figure
 
 # %% [markdown]
-# And where does the class token look in the last layer? The mean over the heads, laid over the
-# image.
+# And where does the class token look in the last layer? Below each image, one square per patch: the
+# mean of the weights over the heads.
 
 # %%
 with record_attention() as recorded:

@@ -37,8 +37,9 @@ print(tokenizer.vocab_size, "words")
 # %% [markdown]
 # ## Many questions in one sentence
 #
-# A sentence of four words asks five questions, the end included. Courses often write each of them
-# in a row of its own, the beginning of the sentence with padding on the left, so that the last word
+# A sentence of four words and a question mark asks six questions: what comes first, four times what
+# comes next, and what comes after the question mark, the end. Courses often write each of them in a
+# row of its own, the beginning of the sentence with padding on the left, so that the last word
 # stands at the end:
 
 # %%

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from translating import write_run
 
 import keras_transformer as kt
+from keras_transformer.cli import COMMANDS, make_parser
 from keras_transformer.export.ctranslate2 import export_ctranslate2
 from keras_transformer.export.saved_model import export_saved_model
 
@@ -37,6 +39,15 @@ def test_code_in_models_md_runs(monkeypatch, capsys):
     assert printed.startswith("We ")
     assert "'answer': 'Anna'" in printed
     assert printed.strip().endswith("(1, 3)")
+
+
+@pytest.mark.every_backend
+def test_code_in_before_and_beside_md_runs():
+    """Its assertions check the numbers."""
+    names = {}
+    for block in code_blocks("before-and-beside.md"):
+        if not block.startswith("# Timings"):
+            exec(compile(block, "docs/before-and-beside.md", "exec"), names)
 
 
 @pytest.mark.slow
@@ -86,6 +97,43 @@ def test_every_named_script_and_benchmark_exists(path):
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"\b((?:scripts|benchmarks|notebooks)/[\w/]+\.\w+)", text):
         assert (ROOT / name).exists(), name
+
+
+FROM_ELSEWHERE = ["from-opennmt-tf.md", "from-joeynmt.md"]
+SCRIPTS = {"plot_losses.py": "plot", "attention_html.py": "attention-page"}
+
+
+def our_code(name):
+    """Returns the inline code of a page without the first columns of its tables, and its recipe."""
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    ours = re.sub(r"```.*?```|^\| .*? \| ", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"`(.+?)`", ours), recipe
+
+
+@pytest.mark.parametrize("name", FROM_ELSEWHERE)
+def test_commands_for_users_of_other_projects_are_valid(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, recipe = our_code(name)
+    (tmp_path / "recipe.txt").write_text(recipe, encoding="utf-8")
+    commands = [re.sub(r" [<>] \S+", "", x) for x in code if x.startswith("python scripts/")]
+    assert len(commands) >= 8
+    for command in commands:
+        script, *arguments = shlex.split(command.removeprefix("python scripts/"))
+        parser = make_parser(SCRIPTS.get(script, script.removesuffix(".py").replace("_", "-")))
+        settings = vars(parser.parse_intermixed_args(arguments))
+        if script == "train.py":
+            preset, _, _ = (settings.pop(name) for name in ("preset", "run", "resume"))
+            kt.RunConfig.from_preset(preset or "small", **settings)
+
+
+@pytest.mark.parametrize("name", FROM_ELSEWHERE)
+def test_flags_for_users_of_other_projects_exist(name):
+    flags = {flag for code in our_code(name)[0] for flag in re.findall(r"--[\w-]+", code)}
+    help = "".join(make_parser(command).format_help() for command in COMMANDS)
+    known = set(re.findall(r"--[\w-]+", help))
+    assert len(flags) > 20
+    assert flags <= known, flags - known
 
 
 BLOCKS = re.findall(

@@ -16,6 +16,11 @@
 # score.
 
 # %%
+from keras_transformer.training.process import tune_process
+
+tune_process()  # training on a CPU is then faster; Keras must not be imported yet
+
+# %%
 import contextlib
 import io
 import tempfile

@@ -12,6 +12,11 @@
 # cells from English to German. That takes some two minutes on a CPU.
 
 # %%
+from keras_transformer.training.process import tune_process
+
+tune_process()  # training on a CPU is then faster; Keras must not be imported yet
+
+# %%
 import time
 from dataclasses import replace
 

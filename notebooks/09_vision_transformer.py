@@ -16,6 +16,11 @@
 # The rest is the encoder of notebook 06. We train a small one on handwritten digits, for a minute.
 
 # %%
+from keras_transformer.training.process import tune_process
+
+tune_process()  # training on a CPU is then faster; Keras must not be imported yet
+
+# %%
 import tempfile
 
 import keras

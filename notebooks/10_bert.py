@@ -14,6 +14,11 @@
 # do all of this on a very small scale, with the English half of the project's own sentences.
 
 # %%
+from keras_transformer.training.process import tune_process
+
+tune_process()  # training on a CPU is then faster; Keras must not be imported yet
+
+# %%
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,6 +28,8 @@ from keras_transformer import (
     AnsweringBert,
     Bert,
     BlockSettings,
+    Classify,
+    EncoderClassifier,
     FindAnswer,
     MaskedCrossEntropy,
     PretrainingBert,
@@ -31,6 +38,7 @@ from keras_transformer import (
     WordPieceTokenizer,
     answer_examples,
     read_documents,
+    read_pairs,
 )
 
 keras.utils.set_random_seed(0)
@@ -155,6 +163,55 @@ def fill(text, best=5):
 
 for text in ("The woman is ▢ a book.", "Maria wants to ▢ a bike.", "We are drinking ▢."):
     print(text, "  ", ", ".join(f"{word} {share:.0%}" for word, share in fill(text)))
+
+# %% [markdown]
+# And does one text follow the other? The second task, asked once for the two halves of a sentence
+# and for halves of two:
+
+
+# %%
+def follows(first, second):
+    parts = (tokenizer.encode(text).ids for text in (first, second))
+    ids, segments = tokenizer.add_special_tokens(*parts)
+    logits = model((np.array([ids]), np.array([segments]), np.array([[0]])))["next"]
+    return float(ops.softmax(logits)[0, 0])
+
+
+for second in ("because it is raining.", "a bike to the library?"):
+    print(f"We are staying at home … {second}  {follows('We are staying at home', second):.0%}")
+
+# %% [markdown]
+# ## Praise or blame
+#
+# A class of the whole text is one dense layer away. The project has 300 opinions of its own, half
+# of them praise, in which no single word decides. 240 of them train the classifier, which is
+# little; 60 are held out. Beside it, the same network from nothing.
+
+# %%
+opinions, labels = zip(*read_pairs("../data/sentiment.tsv"), strict=True)
+is_praise = np.array([label == "positive" for label in labels], "int32")
+ids = tokenizer.encode_batch(opinions, length=body.seq_length)[0][:, :24]
+
+
+def train_classifier(body):
+    classifier = EncoderClassifier(body, num_labels=2, pooling="mean")
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    classifier.compile(keras.optimizers.AdamW(1e-3), loss)
+    classifier.fit(ids[:240], is_praise[:240], batch_size=16, epochs=8, verbose=0)
+    guesses = np.array(classifier(ids[240:])).argmax(axis=1)
+    return classifier, (guesses == is_praise[240:]).mean()
+
+
+pretrained = keras.models.clone_model(body)
+pretrained.build((None, None))
+pretrained.set_weights(body.get_weights())
+classifier, share = train_classifier(pretrained)
+_, from_nothing = train_classifier(Bert(tokenizer.vocab_size, body.seq_length, settings))
+print(f"right: {share:.0%} after pre-training, {from_nothing:.0%} from nothing")
+
+classify = Classify(classifier, tokenizer, ["blame", "praise"])
+for text in ("The film was wonderful.", "The soup was cold and nobody was sorry."):
+    print(text, classify(text))
 
 # %% [markdown]
 # ## A summary

@@ -10,6 +10,11 @@
 # came after them. Here are both, on one text, trained the same way.
 
 # %%
+from keras_transformer.training.process import tune_process
+
+tune_process()  # training on a CPU is then faster; Keras must not be imported yet
+
+# %%
 import keras
 import matplotlib.pyplot as plt
 import numpy as np

@@ -75,6 +75,7 @@ parity: .venv/parity ## compare with PyTorch
 check: .venv/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 
 format: .venv/installed
 	$(BIN)/ruff check --fix
@@ -119,7 +120,7 @@ docs: .venv/docs ## build the documentation site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## delete everything generated except runs/
-	rm -rf .venv build dist site *.egg-info .cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist site *.egg-info .cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/tensorflow: setup.cfg pyproject.toml constraints.txt

@@ -5,10 +5,14 @@ import math
 import numpy as np
 from keras import ops
 
+from keras_transformer._utils.types import PathLike
+from keras_transformer.models import VisionTransformer
 from keras_transformer.plotting._figures import make_figure, save_figure
 
 
-def plot_patch_filters(model, path=None, count=64):
+def plot_patch_filters(
+    model: VisionTransformer, path: PathLike | None = None, count: int = 64
+) -> np.ndarray:
     """Plots the filters of the patch embedding of a vision transformer, the largest norm first.
 
     Args:
@@ -52,7 +56,7 @@ def plot_patch_filters(model, path=None, count=64):
     return grid
 
 
-def plot_position_similarity(model, path=None):
+def plot_position_similarity(model: VisionTransformer, path: PathLike | None = None) -> np.ndarray:
     """Plots the cosine similarity of the learned position embeddings of all pairs of patches.
 
     Each panel shows the similarity of the patch at the panel's position to all patches.

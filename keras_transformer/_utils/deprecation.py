@@ -5,6 +5,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+REMOVED_IN = "0.3"  # the version without the deprecated names
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -12,9 +14,11 @@ def warn_deprecated(message, stacklevel=2):
     """Issues a FutureWarning about a deprecation.
 
     Args:
-        message: text of the warning; it names the replacement.
+        message: text of the warning; it names the replacement. The version that removes the old
+            name is added.
         stacklevel: see `warnings.warn`; 1 is the caller of this function.
     """
+    message = f"{message} Version {REMOVED_IN} removes the old name."
     warnings.warn(message, FutureWarning, stacklevel=stacklevel + 1)
 
 

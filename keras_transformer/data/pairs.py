@@ -135,7 +135,7 @@ def _read_file(path, limits):
         return _read_tab_separated(path, limits)
     raise ValueError(
         "unknown suffix; use .pkl, .tsv or .txt. For two parallel files, give `target_path`, or "
-        "convert them to one file with prepare_data.py --target-file. "
+        "convert them to one file with: keras-transformer prepare-data --target-file. "
         f"Received: {path.name}"
     )
 

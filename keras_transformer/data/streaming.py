@@ -67,7 +67,7 @@ class PairFile:
         if self.path.suffix.lower() not in (".tsv", ".txt"):
             raise ValueError(
                 "Only .tsv and .txt files can be streamed; convert other formats with "
-                f"scripts/prepare_data.py. Received: {path}"
+                f"keras-transformer prepare-data. Received: {path}"
             )
         if not self.path.exists():
             raise FileNotFoundError(

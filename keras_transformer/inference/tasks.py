@@ -35,8 +35,8 @@ def read_bert(folder: PathLike) -> tuple[Bert, WordPieceTokenizer]:
     code of theirs.
 
     Args:
-        folder: path of a folder written by `scripts/train_bert.py` or `train_classifier.py`, or of
-            one in the layout of Hugging Face.
+        folder: path of a folder written by `keras-transformer train-bert` or `train-classifier`,
+            or of one in the layout of Hugging Face.
 
     Returns:
         A built `Bert` and its `WordPieceTokenizer`.
@@ -234,7 +234,7 @@ class Classify:
 
     @classmethod
     def from_run(cls, folder: PathLike) -> Self:
-        """Loads a classifier saved by `save` or by `scripts/train_classifier.py`.
+        """Loads a classifier saved by `save` or by `keras-transformer train-classifier`.
 
         The model is not compiled. The folder may come from an untrusted source, see `read_bert`.
 
@@ -252,8 +252,8 @@ class Classify:
         labels, path = folder / "labels.json", folder / "classifier.keras"
         if not (labels.exists() and path.exists()):
             raise FileNotFoundError(
-                "The folder holds no text classifier: train one with scripts/train_classifier.py. "
-                f"Received: {folder}"
+                "The folder holds no text classifier. Train one with: keras-transformer "
+                f"train-classifier. Received: {folder}"
             )
         names = read_json(labels, list, _MAX_SETTINGS)
         if not all(isinstance(name, (str, int)) for name in names):

@@ -34,7 +34,7 @@ def _setting(default, help):
 class RunConfig:
     """Configuration of a training run.
 
-    Each field becomes a flag of `scripts/train.py`, whose help describes it and explains its
+    Each field becomes a flag of `keras-transformer train`, whose help describes it and explains its
     default. A run stores its values in `config.json`.
 
     The defaults are the preset "small". A field that is missing from an older `config.json` takes

@@ -275,7 +275,7 @@ class RunFolder:
         if not file.exists():
             raise FileNotFoundError(
                 f"{self.path} is not a finished run: it has no {file.relative_to(self.path)}. "
-                f"Train it with scripts/train.py{' --resume' if self.exists else ''}."
+                f"Train it with: keras-transformer train{' --resume' if self.exists else ''}"
             )
         return file
 

@@ -86,7 +86,7 @@ def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
         folder = shlex.quote(str(run.path))
         print(
             f"Saved a checkpoint in {run.path}. Resume training with:\n"
-            f"  python scripts/train.py --run {folder} --resume",
+            f"  keras-transformer train --run {folder} --resume",
             flush=True,
         )
         raise KeyboardInterrupt
@@ -263,10 +263,10 @@ def _report(run, updates):
     folder = shlex.quote(str(run.path))
     print(
         f"\nThe curves are in {run.curves}. Next steps:\n"
-        f"  python scripts/translate.py {folder} -- {shlex.quote(test[0][0])}\n"
-        f"  python scripts/demo.py {folder}\n"
-        f"  python scripts/evaluate.py {folder}\n"
-        f"  python scripts/plot_losses.py {folder}"
+        f"  keras-transformer translate {folder} -- {shlex.quote(test[0][0])}\n"
+        f"  keras-transformer demo {folder}\n"
+        f"  keras-transformer evaluate {folder}\n"
+        f"  keras-transformer plot {folder}"
     )
     return scores
 

@@ -6,7 +6,7 @@ LOCAL = not parity and not browser
 QUICK = $(LOCAL) and not slow and not exhaustive
 MODEL_TESTS = tests/layers tests/models tests/objectives tests/backends tests/training tests/data tests/test_plotting.py
 # Tests with the marker `every_backend`, and tests that `test-all` runs on JAX.
-JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/test_docs.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
+JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/test_docs.py tests/test_wheel.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/pages tests/pretrained
 SPEED = attention training translating decoding course scaling streaming
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
@@ -19,7 +19,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests spend most of their time compiling, so optimization does not pay.
 test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train translate bundled-run test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs clean
+.PHONY: train translate bundled-run test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -75,6 +75,7 @@ parity: .venv/parity ## compare with PyTorch
 check: .venv/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 
 format: .venv/installed
 	$(BIN)/ruff check --fix
@@ -118,8 +119,17 @@ notebooks: .venv/notebooks ## build and execute the notebooks; ARGS="01_attentio
 docs: .venv/docs ## build the documentation site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+release-check: .venv/docs ## check a release: versions, clean checkout, types, wheel, saved files, links, documents
+	$(BIN)/python .ci/check_release.py
+	$(MAKE) check
+	for backend in tensorflow jax; do \
+		KERAS_BACKEND=$$backend $(BIN)/python -m pytest -q tests/test_wheel.py tests/runs/test_saved_files.py || exit 1; \
+	done
+	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py -m "$(QUICK)"
+	$(MAKE) docs
+
 clean: ## delete everything generated except runs/
-	rm -rf .venv build dist site *.egg-info .cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist site *.egg-info .cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/tensorflow: setup.cfg pyproject.toml constraints.txt

@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Adam",

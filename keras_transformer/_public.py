@@ -1,84 +1,108 @@
-"""Imports all public names."""
+"""Imports all public names. `as` tells type checkers that they are public here, too."""
 
-from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
-from keras_transformer.data.images import AugmentedImages
-from keras_transformer.data.marian_tokenizer import MarianTokenizer
-from keras_transformer.data.next_words import next_words, ngram_prefixes
-from keras_transformer.data.pairs import read_pairs, write_pairs
-from keras_transformer.data.pretraining import PretrainingPairs, read_documents
-from keras_transformer.data.questions import answer_examples
-from keras_transformer.data.tokenizers import WordTokenizer
-from keras_transformer.data.wordpiece import WordPieceTokenizer
-from keras_transformer.evaluation import score
-from keras_transformer.inference.generate import Generate
-from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.tasks import Classify, FindAnswer, Summarize, read_bert
-from keras_transformer.inference.translate import Hypothesis, Translate
+from keras_transformer.data.dataset import (
+    PrepareDataset as PrepareDataset,
+    PreparedDataset as PreparedDataset,
+)
+from keras_transformer.data.images import AugmentedImages as AugmentedImages
+from keras_transformer.data.marian_tokenizer import MarianTokenizer as MarianTokenizer
+from keras_transformer.data.next_words import (
+    next_words as next_words,
+    ngram_prefixes as ngram_prefixes,
+)
+from keras_transformer.data.pairs import read_pairs as read_pairs, write_pairs as write_pairs
+from keras_transformer.data.pretraining import (
+    PretrainingPairs as PretrainingPairs,
+    read_documents as read_documents,
+)
+from keras_transformer.data.questions import answer_examples as answer_examples
+from keras_transformer.data.tokenizers import WordTokenizer as WordTokenizer
+from keras_transformer.data.wordpiece import WordPieceTokenizer as WordPieceTokenizer
+from keras_transformer.evaluation import score as score
+from keras_transformer.inference.generate import Generate as Generate
+from keras_transformer.inference.options import SearchOptions as SearchOptions
+from keras_transformer.inference.tasks import (
+    Classify as Classify,
+    FindAnswer as FindAnswer,
+    Summarize as Summarize,
+    read_bert as read_bert,
+)
+from keras_transformer.inference.translate import Hypothesis as Hypothesis, Translate as Translate
 from keras_transformer.layers import (
-    AdditiveAttention,
-    AddNormalization,
-    BahdanauDecoder,
-    Decoder,
-    DecoderLayer,
-    Dense,
-    DotProductAttention,
-    Dropout,
-    Encoder,
-    EncoderLayer,
-    FeedForward,
-    LayerNormalization,
-    LuongAttention,
-    LuongDecoder,
-    MultiHeadAttention,
-    PatchEmbedding,
-    PositionEmbeddingFixedWeights,
-    PositionEmbeddingLayer,
-    SegmentEmbedding,
-    SequenceAttention,
-    record_attention,
-    sinusoidal_encoding,
+    AdditiveAttention as AdditiveAttention,
+    AddNormalization as AddNormalization,
+    BahdanauDecoder as BahdanauDecoder,
+    Decoder as Decoder,
+    DecoderLayer as DecoderLayer,
+    Dense as Dense,
+    DotProductAttention as DotProductAttention,
+    Dropout as Dropout,
+    Encoder as Encoder,
+    EncoderLayer as EncoderLayer,
+    FeedForward as FeedForward,
+    LayerNormalization as LayerNormalization,
+    LuongAttention as LuongAttention,
+    LuongDecoder as LuongDecoder,
+    MultiHeadAttention as MultiHeadAttention,
+    PatchEmbedding as PatchEmbedding,
+    PositionEmbeddingFixedWeights as PositionEmbeddingFixedWeights,
+    PositionEmbeddingLayer as PositionEmbeddingLayer,
+    SegmentEmbedding as SegmentEmbedding,
+    SequenceAttention as SequenceAttention,
+    record_attention as record_attention,
+    sinusoidal_encoding as sinusoidal_encoding,
 )
-from keras_transformer.masks import causal_mask, combine_masks, padding_mask
+from keras_transformer.masks import (
+    causal_mask as causal_mask,
+    combine_masks as combine_masks,
+    padding_mask as padding_mask,
+)
 from keras_transformer.models import (
-    AnsweringBert,
-    Bert,
-    EncoderClassifier,
-    Forecaster,
-    LSTMLanguageModel,
-    PretrainingBert,
-    RecurrentTranslator,
-    TransformerLanguageModel,
-    TransformerModel,
-    VisionTransformer,
+    AnsweringBert as AnsweringBert,
+    Bert as Bert,
+    EncoderClassifier as EncoderClassifier,
+    Forecaster as Forecaster,
+    LSTMLanguageModel as LSTMLanguageModel,
+    PretrainingBert as PretrainingBert,
+    RecurrentTranslator as RecurrentTranslator,
+    TransformerLanguageModel as TransformerLanguageModel,
+    TransformerModel as TransformerModel,
+    VisionTransformer as VisionTransformer,
 )
-from keras_transformer.objectives.losses import MaskedCrossEntropy
-from keras_transformer.objectives.metrics import MaskedAccuracy, Perplexity
-from keras_transformer.objectives.optimizer import Adam
-from keras_transformer.objectives.schedules import WarmupSchedule, warmup_cosine
+from keras_transformer.objectives.losses import MaskedCrossEntropy as MaskedCrossEntropy
+from keras_transformer.objectives.metrics import (
+    MaskedAccuracy as MaskedAccuracy,
+    Perplexity as Perplexity,
+)
+from keras_transformer.objectives.optimizer import Adam as Adam
+from keras_transformer.objectives.schedules import (
+    WarmupSchedule as WarmupSchedule,
+    warmup_cosine as warmup_cosine,
+)
 from keras_transformer.pages.attention_page import (
-    AttentionView,
-    hypothesis_views,
-    text_views,
-    translation_views,
-    write_attention_page,
+    AttentionView as AttentionView,
+    hypothesis_views as hypothesis_views,
+    text_views as text_views,
+    translation_views as translation_views,
+    write_attention_page as write_attention_page,
 )
 from keras_transformer.plotting import (
-    plot_alignments,
-    plot_attention,
-    plot_attention_distance,
-    plot_attention_weights,
-    plot_forecast,
-    plot_layer,
-    plot_losses,
-    plot_masks,
-    plot_patch_filters,
-    plot_position_similarity,
-    plot_positions,
-    plot_schedules,
+    plot_alignments as plot_alignments,
+    plot_attention as plot_attention,
+    plot_attention_distance as plot_attention_distance,
+    plot_attention_weights as plot_attention_weights,
+    plot_forecast as plot_forecast,
+    plot_layer as plot_layer,
+    plot_losses as plot_losses,
+    plot_masks as plot_masks,
+    plot_patch_filters as plot_patch_filters,
+    plot_position_similarity as plot_position_similarity,
+    plot_positions as plot_positions,
+    plot_schedules as plot_schedules,
 )
-from keras_transformer.runs.config import RunConfig
-from keras_transformer.runs.folder import RunFolder
-from keras_transformer.settings import BlockSettings
-from keras_transformer.training.fitting import as_dataset
-from keras_transformer.training.run import evaluate_run, train_run
-from keras_transformer.training.trainer import Trainer
+from keras_transformer.runs.config import RunConfig as RunConfig
+from keras_transformer.runs.folder import RunFolder as RunFolder
+from keras_transformer.settings import BlockSettings as BlockSettings
+from keras_transformer.training.fitting import as_dataset as as_dataset
+from keras_transformer.training.run import evaluate_run as evaluate_run, train_run as train_run
+from keras_transformer.training.trainer import Trainer as Trainer

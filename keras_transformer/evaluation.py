@@ -1,5 +1,6 @@
 """Evaluation of translations with BLEU and chrF, computed by sacrebleu."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sacrebleu.metrics import BLEU, CHRF
@@ -31,7 +32,9 @@ class Scores(NamedTuple):
         )
 
 
-def score(translations, references, tokenize=None):
+def score(
+    translations: Sequence[str], references: Sequence[Sequence[str]], tokenize: str | None = None
+) -> Scores:
     """Computes corpus BLEU, chrF and the share of exact translations.
 
     Args:

@@ -8,9 +8,10 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.types import Tensor
 
 
-def padding_mask(ids):
+def padding_mask(ids: Tensor) -> Tensor:
     """Returns the mask that hides padding tokens.
 
     Args:
@@ -26,7 +27,7 @@ def padding_mask(ids):
     return ops.expand_dims(ops.not_equal(ids, PADDING_ID), axis=1)
 
 
-def causal_mask(length):
+def causal_mask(length: int) -> Tensor:
     """Returns the mask that hides future positions.
 
     Args:
@@ -48,7 +49,7 @@ def causal_mask(length):
     return ops.expand_dims(positions, 0) <= ops.expand_dims(positions, 1)
 
 
-def combine_masks(*masks):
+def combine_masks(*masks: Tensor | None) -> Tensor | None:
     """Combines masks with a logical AND.
 
     Args:

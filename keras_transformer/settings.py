@@ -1,6 +1,7 @@
 """The settings shared by the Transformer's layers, stacks and models."""
 
 import dataclasses
+from typing import Any, Self
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_positive, check_rate, check_sizes, given
@@ -82,7 +83,7 @@ class BlockSettings(ArgumentNamesMixin):
             )
         return self.d_model // self.h
 
-    def with_defaults(self, **defaults):
+    def with_defaults(self, **defaults: Any) -> Self:
         """Returns a copy in which fields that are None have the given defaults.
 
         Args:

@@ -5,11 +5,15 @@ d size of queries and keys, F features, H hidden units.
 """
 
 import math
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from keras import ops
 
+from keras_transformer._utils.types import Tensor
 
-def general_attention(queries, keys, values):
+
+def general_attention(queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """Computes scaled dot-product attention for all queries at once: softmax(QKᵀ/√d)V.
 
     Args:
@@ -29,7 +33,7 @@ def general_attention(queries, keys, values):
     return ops.matmul(weights, values), weights
 
 
-def general_attention_of_one(query, keys, values):
+def general_attention_of_one(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """Computes one row of `general_attention`: a single query, with a loop over the keys.
 
     Args:
@@ -47,7 +51,7 @@ def general_attention_of_one(query, keys, values):
     return output, ops.stack(weights)
 
 
-def plain_self_attention(x):
+def plain_self_attention(x: Tensor) -> tuple[Tensor, Tensor]:
     """Computes self-attention without projections and without scaling: softmax(XXᵀ)X.
 
     Each token becomes a weighted mean of all tokens. A weight is large where the dot product of two
@@ -64,7 +68,12 @@ def plain_self_attention(x):
     return ops.matmul(weights, x), weights
 
 
-def self_attention(x, query_projection, key_projection, value_projection):
+def self_attention(
+    x: Tensor,
+    query_projection: Tensor,
+    key_projection: Tensor,
+    value_projection: Tensor,
+) -> tuple[Tensor, Tensor]:
     """Computes self-attention of one head, with projections to queries, keys and values.
 
     Args:
@@ -80,7 +89,9 @@ def self_attention(x, query_projection, key_projection, value_projection):
     return general_attention(*(ops.matmul(x, projection) for projection in projections))
 
 
-def multi_head_self_attention(x, heads, output_projection):
+def multi_head_self_attention(
+    x: Tensor, heads: Iterable[tuple[Tensor, Tensor, Tensor]], output_projection: Tensor
+) -> tuple[Tensor, Tensor]:
     """Computes multi-head self-attention: the outputs of the heads, concatenated and projected.
 
     Args:
@@ -98,7 +109,13 @@ def multi_head_self_attention(x, heads, output_projection):
     return ops.matmul(ops.concatenate(outputs, axis=-1), output_projection), ops.stack(weights)
 
 
-def simple_rnn(x, kernel, recurrent_kernel, bias, activation=None):
+def simple_rnn(
+    x: Tensor,
+    kernel: Tensor,
+    recurrent_kernel: Tensor,
+    bias: Tensor,
+    activation: Callable[..., Any] | None = None,
+) -> Tensor:
     """Computes the hidden states of a recurrent layer, as `keras.layers.SimpleRNN` does.
 
     h_t = f(x_t W_x + h_{t-1} W_h + b), starting from h_0 = 0.

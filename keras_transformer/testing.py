@@ -17,7 +17,9 @@ Example:
 
 import json
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -29,7 +31,9 @@ HALF_POLICIES = ("mixed_float16", "mixed_bfloat16")
 _DEPENDENCE_THRESHOLD = 1e-6
 
 
-def check_no_future_leak(full, x, sees_past=True, atol=1e-5):
+def check_no_future_leak(
+    full: Callable[..., Any], x: Any, sees_past: bool = True, atol: float = 1e-5
+) -> None:
     """Asserts that no output depends on a later input.
 
     Changes the input at each position in turn and compares the outputs before and after.
@@ -79,7 +83,7 @@ def check_no_future_leak(full, x, sees_past=True, atol=1e-5):
             )
 
 
-def check_padding(full, x, amount=3, atol=1e-5):
+def check_padding(full: Callable[..., Any], x: Any, amount: int = 3, atol: float = 1e-5) -> None:
     """Asserts that padding at the end of the sequences changes no output.
 
     Args:
@@ -124,7 +128,7 @@ def check_padding(full, x, amount=3, atol=1e-5):
         )
 
 
-def check_weights_sum_to_one(weights, attention_mask=None, atol=1e-5):
+def check_weights_sum_to_one(weights: Any, attention_mask: Any = None, atol: float = 1e-5) -> None:
     """Asserts that attention weights are a distribution over the unmasked keys.
 
     Args:
@@ -176,7 +180,9 @@ def check_weights_sum_to_one(weights, attention_mask=None, atol=1e-5):
         )
 
 
-def check_cache(full, step, cache, x, atol=1e-5):
+def check_cache(
+    full: Callable[..., Any], step: Callable[..., Any], cache: Any, x: Any, atol: float = 1e-5
+) -> None:
     """Asserts that step-by-step decoding with a cache matches the full forward pass.
 
     Args:
@@ -218,7 +224,12 @@ def check_cache(full, step, cache, x, atol=1e-5):
             )
 
 
-def check_save_and_load(layer, inputs, load=keras.saving.load_model, atol=1e-6):
+def check_save_and_load(
+    layer: keras.layers.Layer,
+    inputs: Any,
+    load: Callable[..., Any] = keras.saving.load_model,
+    atol: float = 1e-6,
+) -> None:
     """Asserts that a layer or model gives the same outputs after saving and loading.
 
     The configuration must be JSON and survive a round trip. The file has the `.keras` format.
@@ -278,7 +289,9 @@ def check_save_and_load(layer, inputs, load=keras.saving.load_model, atol=1e-6):
             )
 
 
-def check_gradients(layer, inputs, without=(), threshold=1e-6):
+def check_gradients(
+    layer: keras.layers.Layer, inputs: Any, without: Iterable[str] = (), threshold: float = 1e-6
+) -> None:
     """Asserts that all trainable variables receive a gradient and that no others change.
 
     Takes one large step of gradient descent toward random targets, then restores the weights.
@@ -328,7 +341,9 @@ def check_gradients(layer, inputs, without=(), threshold=1e-6):
             )
 
 
-def check_dtypes(make, inputs, policies=HALF_POLICIES):
+def check_dtypes(
+    make: Callable[..., Any], inputs: Any, policies: Iterable[str] = HALF_POLICIES
+) -> None:
     """Asserts that outputs and gradients are finite and of the right dtype in half precision.
 
     The batch contains the inputs twice, the second time with all boolean inputs set to False: masks
@@ -374,7 +389,15 @@ def check_dtypes(make, inputs, policies=HALF_POLICIES):
                 )
 
 
-def check_overfit(model, inputs, targets, loss, epochs=100, learning_rate=0.01, below=0.1):
+def check_overfit(
+    model: keras.Model,
+    inputs: Any,
+    targets: Any,
+    loss: Any,
+    epochs: int = 100,
+    learning_rate: float = 0.01,
+    below: float = 0.1,
+) -> None:
     """Asserts that a model can memorize a few examples, such as fifty sentence pairs.
 
     Trains the model with Adam on all examples in one batch. The model remains trained and compiled.
@@ -410,7 +433,7 @@ def check_overfit(model, inputs, targets, loss, epochs=100, learning_rate=0.01, 
         )
 
 
-def as_model(layer, inputs):
+def as_model(layer: keras.layers.Layer, inputs: Any) -> tuple[keras.Model, list[Any]]:
     """Wraps a layer in a functional model.
 
     Args:
@@ -441,7 +464,7 @@ def as_model(layer, inputs):
     return keras.Model(list(symbols.values()), y), list(named.values())
 
 
-def train_once(model, inputs):
+def train_once(model: keras.Model, inputs: Any) -> None:
     """Takes one large step of gradient descent toward random targets, without dropout.
 
     Args:

@@ -19,7 +19,7 @@ from keras_transformer.export.ctranslate2 import export_ctranslate2
 from keras_transformer.export.saved_model import export_saved_model
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.md"]
 
 
 def code_blocks(name):
@@ -82,7 +82,7 @@ def test_every_page_is_in_the_navigation():
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     listed = re.findall(r"^ +- .*?([\w/-]+\.(?:md|ipynb))$", navigation, re.MULTILINE)
-    assert set(listed) == pages | notebooks | {"index.md"}
+    assert set(listed) == pages | notebooks | {"index.md", "changelog.md"}
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)

@@ -28,7 +28,7 @@ def backend_module():
     )
 
 
-def adam_class():
+def adam_class() -> type[keras.optimizers.Adam]:
     """Returns the fastest Adam class for the active backend: Keras's or a subclass."""
     if keras.config.backend() == "tensorflow":
         from keras_transformer.backends.fused_adam import FusedAdam

@@ -5,6 +5,8 @@ from types import MappingProxyType
 import keras
 import tensorflow as tf
 
+from keras_transformer._utils.types import Tensor
+
 
 class FusedAdam(keras.optimizers.Adam):
     """Adam whose update of a variable is a single TensorFlow operation.
@@ -14,7 +16,7 @@ class FusedAdam(keras.optimizers.Adam):
     token before they are squared.
     """
 
-    def build(self, variables):
+    def build(self, variables: list[keras.Variable]) -> None:
         """Creates the moments of the variables and maps each variable to its moments."""
         if self.built:
             return
@@ -32,7 +34,9 @@ class FusedAdam(keras.optimizers.Adam):
         }
         self._moments = MappingProxyType(moments)  # TensorFlow would track a dictionary
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(
+        self, gradient: Tensor, variable: keras.Variable, learning_rate: Tensor
+    ) -> None:
         """Updates a variable (or a replica's copy of it) and its moments."""
         if self.amsgrad:
             super().update_step(gradient, variable, learning_rate)

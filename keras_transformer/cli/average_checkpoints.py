@@ -36,4 +36,4 @@ def run(arguments):
         )
     average_weights(files[-arguments.last :], run_folder.weights_file(arguments.name))
     folder = shlex.quote(str(run_folder.path))
-    print(f"python scripts/evaluate.py {folder} --weights {shlex.quote(arguments.name)}")
+    print(f"keras-transformer evaluate {folder} --weights {shlex.quote(arguments.name)}")

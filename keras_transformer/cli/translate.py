@@ -51,7 +51,7 @@ def run(arguments):
         _say(
             "This run was trained on the bundled corpus of simple sentences and knows "
             f"{translate.source_tokenizer.vocab_size:,} English words. To train another one: "
-            "python scripts/train.py --help"
+            "keras-transformer train --help"
         )
     for hypotheses in _stream(translate, arguments, options):
         _print(hypotheses, _with_scores(options))

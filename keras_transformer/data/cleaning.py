@@ -21,7 +21,12 @@ _TYPOGRAPHY = str.maketrans(
 
 
 @renamed_argument("keep_umlauts", "keep_letters")
-def clean(sentence, keep_case=False, keep_punctuation=False, keep_letters=False):
+def clean(
+    sentence: str,
+    keep_case: bool = False,
+    keep_punctuation: bool = False,
+    keep_letters: bool = False,
+) -> str:
     """Cleans a sentence, by default to lowercase ASCII letters and single spaces.
 
     The default follows the published English-German data set, so that results are comparable with
@@ -60,7 +65,12 @@ def clean(sentence, keep_case=False, keep_punctuation=False, keep_letters=False)
 
 
 @renamed_argument("keep_umlauts", "keep_letters")
-def clean_pairs(pairs, keep_case=False, keep_punctuation=False, keep_letters=False):
+def clean_pairs(
+    pairs: list[tuple[str, str]],
+    keep_case: bool = False,
+    keep_punctuation: bool = False,
+    keep_letters: bool = False,
+) -> list[tuple[str, str]]:
     """Cleans both sides of every pair and drops the pairs with an empty side.
 
     Duplicates are kept, as in the published data set: the frequency of a sentence is part of the

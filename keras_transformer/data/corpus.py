@@ -4,12 +4,12 @@ from importlib import resources
 from pathlib import Path
 
 
-def corpus_path():
+def corpus_path() -> Path:
     """Returns the path of the English-German corpus, one tab-separated sentence pair per line."""
     return _included("english-german.tsv")
 
 
-def bundled_run_path():
+def bundled_run_path() -> Path:
     """Returns the path of the folder of a run that was trained on the corpus."""
     return _included("bundled-run")
 

@@ -4,10 +4,13 @@ import collections
 import dataclasses
 import os
 import unicodedata
+from typing import NoReturn
 
+import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_choice, check_sizes, given
+from keras_transformer._utils.types import PathLike
 from keras_transformer._utils.writing import is_unsegmented
 from keras_transformer.data.batches import LengthBuckets
 from keras_transformer.data.pairs import read_pairs
@@ -43,14 +46,14 @@ class PreparedDataset:
         dropped: dictionary from each reason to the number of pairs dropped for it.
     """
 
-    train: list | PairFile
-    validation: list
-    test: list
+    train: list[tuple[str, str]] | PairFile
+    validation: list[tuple[str, str]]
+    test: list[tuple[str, list[str]]]
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
-    dropped: dict
+    dropped: dict[str, int]
 
-    def __iter__(self):
+    def __iter__(self) -> NoReturn:
         fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(self))
         raise TypeError(
             f"A PreparedDataset is not a tuple: read its attributes {fields}; `batches` returns "
@@ -58,8 +61,14 @@ class PreparedDataset:
         )
 
     def batches(
-        self, pairs, batch_size=None, seed=None, batch_tokens=None, multiple=1, bpe_dropout=0.0
-    ):
+        self,
+        pairs: list[tuple[str, str]] | PairFile,
+        batch_size: int | None = None,
+        seed: int | None = None,
+        batch_tokens: int | None = None,
+        multiple: int = 1,
+        bpe_dropout: float = 0.0,
+    ) -> keras.utils.PyDataset:
         """Returns sentence pairs as padded batches of ids.
 
         Args:
@@ -80,7 +89,7 @@ class PreparedDataset:
 
         Raises:
             ValueError: if an argument is out of range, or `bpe_dropout` is given for streamed
-                pairs.
+                pairs or without sub-words.
 
         Example:
             >>> pairs = [(f"word {i}", f"Wort {i}") for i in range(10)]
@@ -101,7 +110,7 @@ class PreparedDataset:
                 seed,
             )
         source, target = (
-            tokenizer.with_dropout(bpe_dropout) if bpe_dropout else tokenizer
+            _with_dropout(tokenizer, bpe_dropout) if bpe_dropout else tokenizer
             for tokenizer in (self.source_tokenizer, self.target_tokenizer)
         )
 
@@ -131,6 +140,15 @@ class PreparedDataset:
                 "spelling of the training part? With many rare words, use tokenizer=bpe."
             )
         return "\n".join(lines)
+
+
+def _with_dropout(tokenizer: Tokenizer, rate: float) -> Tokenizer:
+    if not isinstance(tokenizer, SubwordTokenizer):
+        raise ValueError(
+            "BPE-dropout needs sub-words: prepare the data with tokenizer=bpe, or set "
+            f"`bpe_dropout` to 0. Received: bpe_dropout={rate}"
+        )
+    return tokenizer.with_dropout(rate)
 
 
 class PrepareDataset:
@@ -165,16 +183,16 @@ class PrepareDataset:
 
     def __init__(
         self,
-        n_sentences=None,
-        validation_share=0.1,
-        test_share=0.1,
-        min_count=1,
-        max_length=128,
-        seed=0,
-        tokenizer="auto",
-        vocab_size=8000,
-        share_vocabulary=False,
-    ):
+        n_sentences: int | None = None,
+        validation_share: float = 0.1,
+        test_share: float = 0.1,
+        min_count: int = 1,
+        max_length: int = 128,
+        seed: int = 0,
+        tokenizer: str = "auto",
+        vocab_size: int = 8000,
+        share_vocabulary: bool = False,
+    ) -> None:
         check_sizes(min_count=min_count, max_length=max_length, vocab_size=vocab_size)
         check_sizes(**given(n_sentences=n_sentences))
         check_choice(("auto", "words", "bpe"), tokenizer=tokenizer)
@@ -193,7 +211,12 @@ class PrepareDataset:
         self.vocab_size = vocab_size
         self.share_vocabulary = share_vocabulary
 
-    def __call__(self, pairs, validation=None, test=None):
+    def __call__(
+        self,
+        pairs: list[tuple[str, str]],
+        validation: list[tuple[str, str]] | None = None,
+        test: list[tuple[str, str]] | None = None,
+    ) -> PreparedDataset:
         """Prepares a data set from sentence pairs.
 
         Args:
@@ -239,7 +262,14 @@ class PrepareDataset:
             dropped=dropped,
         )
 
-    def stream(self, path, validation, test, tokenizers=None, data_limits=1.0):
+    def stream(
+        self,
+        path: PathLike,
+        validation: list[tuple[str, str]],
+        test: list[tuple[str, str]],
+        tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+        data_limits: float = 1.0,
+    ) -> PreparedDataset:
         """Prepares a data set whose training pairs stay in their file and are read block by block.
 
         Use it for files that do not fit into memory. Duplicate pairs are kept. The tokenizer is
@@ -272,14 +302,12 @@ class PrepareDataset:
             return self._rejection_reason(source, target)
 
         train = PairFile(path, rejection_reason, data_limits=data_limits)
-        if tokenizers is None:
-            source, target = 0, 1
-            tokenizers = self._subword_tokenizers(
-                train.sentences(source), train.sentences(target), train.sentences(source, target)
-            )
-        return PreparedDataset(
-            train, _normalize_pairs(validation), _with_references(test), *tokenizers, train.dropped
+        source, target = tokenizers or self._subword_tokenizers(
+            train.sentences(0), train.sentences(1), train.sentences(0, 1)
         )
+        validation = _normalize_pairs(validation)
+        test = _with_references(test)
+        return PreparedDataset(train, validation, test, source, target, train.dropped)
 
     def _tokenizers(self, sources, targets):
         if self.tokenizer == "bpe" or (

@@ -1,5 +1,7 @@
 """Image batches with data augmentation."""
 
+from typing import Any
+
 import keras
 import numpy as np
 
@@ -42,16 +44,16 @@ class AugmentedImages(keras.utils.PyDataset):
     @renamed_argument("move", "shift")
     def __init__(
         self,
-        images,
-        labels,
-        batch_size,
-        seed,
-        rotation=10.0,
-        scale=0.1,
-        shear=0.1,
-        shift=1.0,
-        **kwargs,
-    ):
+        images: np.ndarray,
+        labels: np.ndarray,
+        batch_size: int,
+        seed: int,
+        rotation: float = 10.0,
+        scale: float = 0.1,
+        shear: float = 0.1,
+        shift: float = 1.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         if len(images) != len(labels) or not 1 <= batch_size <= len(images):
             raise ValueError(
@@ -68,18 +70,18 @@ class AugmentedImages(keras.utils.PyDataset):
         self.shift = shift
         self.set_epoch(0)
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """Starts an epoch, counted from 0; its order depends on `seed` and `epoch` only."""
         self.epoch = epoch
         self._order = np.random.default_rng((self.seed, epoch)).permutation(len(self.images))
 
-    def on_epoch_end(self):
+    def on_epoch_end(self) -> None:
         self.set_epoch(self.epoch + 1)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.images) // self.batch_size
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         rows = self._order[index * self.batch_size : (index + 1) * self.batch_size]
         random = np.random.default_rng((self.seed, self.epoch, index))
         matrices, shifts = self._draw(random, len(rows))

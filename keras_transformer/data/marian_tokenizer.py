@@ -1,6 +1,8 @@
 """The sub-word tokenizer of published Marian models."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Self
 
 from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.reading import check_regular, excerpt, read_json
@@ -11,6 +13,7 @@ from keras_transformer._utils.special_tokens import (
     START_ID,
     UNKNOWN_ID,
 )
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.tokenizer_files import check_vocabulary
 
 _MAX_MODEL = 1 << 24  # bytes; a SentencePiece model of 250,000 pieces has 5 MB
@@ -48,7 +51,7 @@ class MarianTokenizer:
         source_tokenizer.tokenize("Good morning!")
     """
 
-    def __init__(self, processor, vocabulary):
+    def __init__(self, processor: Any, vocabulary: dict[str, int]) -> None:
         check_vocabulary(vocabulary, "The vocabulary")
         missing = sorted({name for name in _PUBLISHED_SPECIAL_TOKENS if name not in vocabulary})
         if missing:
@@ -56,14 +59,16 @@ class MarianTokenizer:
                 f"The vocabulary must contain {_PUBLISHED_SPECIAL_TOKENS}. Received: no {missing}"
             )
         self._processor = processor
-        tokens = sorted(vocabulary.keys() - set(_PUBLISHED_SPECIAL_TOKENS), key=vocabulary.get)
+        tokens = sorted(
+            vocabulary.keys() - set(_PUBLISHED_SPECIAL_TOKENS), key=vocabulary.__getitem__
+        )
         self.published_ids = [vocabulary[name] for name in (*_PUBLISHED_SPECIAL_TOKENS, *tokens)]
         self._tokens = [*SPECIAL_TOKENS, *tokens]
         # Without the special tokens: "</s>" or "[END]" in a sentence is text.
         self._ids = {token: i for i, token in enumerate(tokens, len(SPECIAL_TOKENS))}
 
     @classmethod
-    def load(cls, folder):
+    def load(cls, folder: PathLike) -> tuple[Self, Self]:
         """Loads the source and the target tokenizer of a published model.
 
         Args:
@@ -86,26 +91,27 @@ class MarianTokenizer:
                 f"There is no {' and no '.join(missing)}. Received: {folder}"
             )
         vocabulary = read_json(folder / names[0])
-        return tuple(cls(_read_processor(folder / name), vocabulary) for name in names[1:])
+        source, target = (cls(_read_processor(folder / x), vocabulary) for x in names[1:])
+        return source, target
 
     @property
-    def vocab_size(self):
+    def vocab_size(self) -> int:
         """Number of tokens, including the special tokens."""
         return len(self._tokens)
 
-    def normalize(self, sentence):
+    def normalize(self, sentence: str) -> str:
         """Returns the sentence as `decode` writes it: with normalized characters and spaces."""
         return self.detokenize(self.words(sentence))
 
-    def tokenize(self, sentence):
+    def tokenize(self, sentence: str) -> list[str]:
         """Splits a sentence into tokens; ▁ marks a space before a word."""
         return self.tokens(self.encode(sentence))
 
-    def encode(self, sentence):
+    def encode(self, sentence: str) -> list[int]:
         """Returns the ids of a sentence, without start and end token; unknown tokens get id 1."""
         return [self._ids.get(piece, UNKNOWN_ID) for piece in self.words(sentence)]
 
-    def words(self, sentence):
+    def words(self, sentence: str) -> list[str]:
         """Returns the text of each token of a sentence, including the unknown ones.
 
         `sentencepiece` normalizes the text; ▁ marks a space before a word.
@@ -113,11 +119,11 @@ class MarianTokenizer:
         code, sentence = _split_code(sentence)
         return [*code, *self._processor.encode(sentence, out_type=str)]
 
-    def tokens(self, ids):
+    def tokens(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokens[int(i)] for i in ids]
 
-    def decode(self, ids, replacements=()):
+    def decode(self, ids: Iterable[int], replacements: Iterable[str] = ()) -> str:
         """Converts ids to a sentence.
 
         Args:
@@ -137,7 +143,7 @@ class MarianTokenizer:
             next(texts, unknown) if i == UNKNOWN_ID else self._tokens[i] for i in ids
         )
 
-    def detokenize(self, tokens):
+    def detokenize(self, tokens: Iterable[str]) -> str:
         """Joins tokens to a sentence."""
         # `sentencepiece` keeps the ▁ of sub-words that only the other language has.
         return self._processor.decode_pieces(list(tokens)).replace(_SPACE, " ").strip()

@@ -1,5 +1,7 @@
 """Training data for language models: tokens and the tokens that follow them."""
 
+from typing import Any
+
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
@@ -8,7 +10,9 @@ from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import encode_target
 
 
-def next_words(tokenizer, texts, seq_length=64):
+def next_words(
+    tokenizer: Any, texts: list[str], seq_length: int = 64
+) -> tuple[np.ndarray, np.ndarray]:
     """Builds the training data of a language model: at every position, the next token is predicted.
 
     Args:
@@ -34,7 +38,9 @@ def next_words(tokenizer, texts, seq_length=64):
     return ids[:, :-1], ids[:, 1:]
 
 
-def ngram_prefixes(tokenizer, texts, seq_length=64):
+def ngram_prefixes(
+    tokenizer: Any, texts: list[str], seq_length: int = 64
+) -> tuple[np.ndarray, np.ndarray]:
     """Builds the training data of a language model: for each prefix of a text, its next token.
 
     Recurrent language models are often trained this way. The padding is in front, so that the last

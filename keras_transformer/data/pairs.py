@@ -4,12 +4,14 @@ import io
 import pickle
 import pickletools
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import check_regular, shorten
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.limits import Limits, open_limited, read_lines
 
 # Column names. A first line of two different ones is a header, not a pair of sentences.
@@ -34,7 +36,9 @@ _ALLOWED_OPCODES = """
 _OPCODES_PER_PAIR = 8
 
 
-def read_pairs(path, target_path=None, data_limits=1.0):
+def read_pairs(
+    path: PathLike, target_path: PathLike | None = None, data_limits: float = 1.0
+) -> list[tuple[str, str]]:
     """Reads sentence pairs from one file or from two parallel files.
 
     - `.pkl`, `.pickle`: a pickled NumPy array of text, of shape (n, 2). The file is decoded without
@@ -77,8 +81,10 @@ def read_pairs(path, target_path=None, data_limits=1.0):
             )
         check_regular(file)
     try:
-        read = _read_file if target_path is None else _read_parallel
-        pairs = read(*paths, limits)
+        if target_path is None:
+            pairs = _read_file(paths[0], limits)
+        else:
+            pairs = _read_parallel(paths[0], paths[1], limits)
         pairs = [(source.strip(), target.strip()) for source, target in pairs]
         pairs = [pair for pair in pairs if pair[0] or pair[1]]
         if not any(all(pair) for pair in pairs):
@@ -89,7 +95,7 @@ def read_pairs(path, target_path=None, data_limits=1.0):
     return pairs
 
 
-def write_pairs(path, pairs):
+def write_pairs(path: PathLike, pairs: Iterable[tuple[str, str]]) -> None:
     """Writes sentence pairs to a file that `read_pairs` reads.
 
     An existing file is replaced atomically: after an error it is unchanged.
@@ -110,15 +116,15 @@ def write_pairs(path, pairs):
         Good morning!    Guten Morgen!
     """
     # Resolved, because replacing a symbolic link would leave its target unchanged.
-    path, pairs = Path(path).resolve(), [tuple(pair) for pair in pairs]
+    path, rows = Path(path).resolve(), [tuple(pair) for pair in pairs]
     encode, forbidden = _WRITERS.get(path.suffix.lower(), (None, ""))
     if not encode:
         raise ValueError(f"Use the suffix .tsv or .pkl, which selects the format. Received: {path}")
-    if not pairs:
+    if not rows:
         raise ValueError(f"Give at least one pair to write to {path}. Received: none")
-    _check_text(pairs, forbidden + _SURROGATES)
+    _check_text(rows, forbidden + _SURROGATES)
     with atomic_replace(path) as temporary:
-        temporary.write_bytes(encode(pairs))
+        temporary.write_bytes(encode(rows))
 
 
 def _read_file(path, limits):
@@ -129,7 +135,7 @@ def _read_file(path, limits):
         return _read_tab_separated(path, limits)
     raise ValueError(
         "unknown suffix; use .pkl, .tsv or .txt. For two parallel files, give `target_path`, or "
-        "convert them to one file with prepare_data.py --target-file. "
+        "convert them to one file with: keras-transformer prepare-data --target-file. "
         f"Received: {path.name}"
     )
 

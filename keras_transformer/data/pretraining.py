@@ -2,19 +2,22 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_rate, check_sizes
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.limits import Limits, read_lines
 from keras_transformer.data.pairs import read_pairs
+from keras_transformer.data.wordpiece import WordPieceTokenizer
 
 IS_NEXT, IS_RANDOM = 0, 1  # labels of next-sentence prediction
 
 
-def read_documents(path, data_limits=1.0):
+def read_documents(path: PathLike, data_limits: float = 1.0) -> list[str]:
     """Reads the documents of a text file.
 
     Documents are separated by blank lines. In a file without blank lines, every line is a document;
@@ -111,15 +114,15 @@ class PretrainingPairs(keras.utils.PyDataset):
 
     def __init__(
         self,
-        documents,
-        tokenizer,
-        seq_length,
-        batch_size,
-        seed,
-        mask_rate=0.15,
-        dynamic=True,
-        **kwargs,
-    ):
+        documents: list[str],
+        tokenizer: WordPieceTokenizer,
+        seq_length: int,
+        batch_size: int,
+        seed: int,
+        mask_rate: float = 0.15,
+        dynamic: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_sizes(seq_length=seq_length, batch_size=batch_size)
         check_rate(mask_rate=mask_rate)
@@ -141,7 +144,7 @@ class PretrainingPairs(keras.utils.PyDataset):
                 f"Received: {len(self._windows)} windows, batch_size={batch_size}"
             )
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """Starts an epoch, counted from 0; its examples depend on `seed` and `epoch` only."""
         self.epoch = epoch
         random = np.random.default_rng((self.seed, epoch))
@@ -155,19 +158,19 @@ class PretrainingPairs(keras.utils.PyDataset):
         windows = [window for window in windows if len(self._split_points(window))]
         self._windows = [windows[i] for i in random.permutation(len(windows))]
 
-    def on_epoch_end(self):
+    def on_epoch_end(self) -> None:
         if self.dynamic:
             self.set_epoch(self.epoch + 1)
 
-    def word_entropy(self):
+    def word_entropy(self) -> float:
         """Computes the unigram entropy of the tokens to predict in this epoch, a baseline loss."""
         labels = [target["words"].ravel() for _, target in map(self.__getitem__, range(len(self)))]
         return unigram_entropy([label for batch in labels for label in batch if label])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._windows) // self.batch_size
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         random = np.random.default_rng((self.seed, self.epoch, index))
         first = index * self.batch_size
         rows = [self._draw(random, row) for row in range(first, first + self.batch_size)]

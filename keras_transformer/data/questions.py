@@ -1,10 +1,12 @@
 """Training data for extractive question answering: windows with answer spans."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from keras_transformer.data.batches import pad_ids
+from keras_transformer.data.wordpiece import WordPieceTokenizer
 
 
 class Window(NamedTuple):
@@ -17,10 +19,10 @@ class Window(NamedTuple):
         offsets: list of (start, end) for each context token, in characters of the whole context.
     """
 
-    ids: list
-    segments: list
+    ids: list[int]
+    segments: list[int]
     begin: int
-    offsets: list
+    offsets: list[tuple[int, int]]
 
 
 def question_windows(tokenizer, question, context, length):
@@ -55,7 +57,9 @@ def question_windows(tokenizer, question, context, length):
     return windows
 
 
-def answer_examples(tokenizer, examples, length):
+def answer_examples(
+    tokenizer: WordPieceTokenizer, examples: Iterable[tuple[str, str, int, int]], length: int
+) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, np.ndarray]]:
     """Builds the inputs and targets for fine-tuning `AnsweringBert`.
 
     A long context is split into overlapping windows. In a window without the whole answer, the

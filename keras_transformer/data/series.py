@@ -7,10 +7,11 @@ import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.reading import excerpt
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.limits import Limits, read_lines
 
 
-def read_series(path, column=None, data_limits=1.0):
+def read_series(path: PathLike, column: str | None = None, data_limits: float = 1.0) -> np.ndarray:
     """Reads a column of numbers from a CSV file.
 
     Args:
@@ -59,7 +60,7 @@ def _parse_number(text, path, line):
     return number
 
 
-def fibonacci(length):
+def fibonacci(length: int) -> np.ndarray:
     """Returns the first Fibonacci numbers, 0, 1, 1, 2, …, as float64 (length,).
 
     Raises:
@@ -90,7 +91,7 @@ def scale(series):
     return (series - np.min(series)) / (np.max(series) - np.min(series))
 
 
-def make_windows(series, steps, stride=1):
+def make_windows(series: np.ndarray, steps: int, stride: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Splits a series into windows, each with the number that follows it as the target.
 
     Args:

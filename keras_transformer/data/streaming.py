@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import math
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import keras
@@ -13,6 +14,7 @@ import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.reading import check_regular
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.limits import Limits, decode_lines
 from keras_transformer.data.pairs import is_header, parse_line
 
@@ -47,23 +49,25 @@ class PairFile:
 
     def __init__(
         self,
-        path,
-        rejection_reason=lambda source, target: None,
-        block_pairs=BLOCK_PAIRS,
-        data_limits=1.0,
-    ):
+        path: PathLike,
+        rejection_reason: Callable[[str, str], str | None] = lambda source, target: None,
+        block_pairs: int = BLOCK_PAIRS,
+        data_limits: float = 1.0,
+    ) -> None:
         check_sizes(block_pairs=block_pairs)
         self.path = Path(path)
         self._rejection_reason = rejection_reason
         self._limits = dataclasses.replace(
             Limits.scaled(data_limits), max_bytes=math.inf, max_lines=math.inf
         )
-        self._blocks = []  # offset, size in bytes and number of lines before the block
-        self.dropped = {}
+        self._blocks: list[
+            tuple[int, int, int]
+        ] = []  # offset, size in bytes and number of lines before the block
+        self.dropped: dict[str, int] = {}
         if self.path.suffix.lower() not in (".tsv", ".txt"):
             raise ValueError(
                 "Only .tsv and .txt files can be streamed; convert other formats with "
-                f"scripts/prepare_data.py. Received: {path}"
+                f"keras-transformer prepare-data. Received: {path}"
             )
         if not self.path.exists():
             raise FileNotFoundError(
@@ -74,19 +78,19 @@ class PairFile:
         if not self._length:
             raise ValueError(f"{path} contains no pair to train on. Received: {self.dropped}")
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[str, str]]:
         for block in range(self.number_of_blocks):
             yield from self.read_block(block)
 
     @property
-    def number_of_blocks(self):
+    def number_of_blocks(self) -> int:
         """The number of blocks."""
         return len(self._blocks)
 
-    def read_block(self, block):
+    def read_block(self, block: int) -> list[tuple[str, str]]:
         """Returns the accepted pairs of a block, a list of (source, target)."""
         offset, size, previous_lines = self._blocks[block]
         with open(self.path, "rb") as file:
@@ -95,7 +99,7 @@ class PairFile:
         pairs = self._parse(data, previous_lines)
         return [pair for pair in pairs if self._rejection_reason(*pair) is None]
 
-    def sentences(self, *sides):
+    def sentences(self, *sides: int) -> Iterable[str]:
         """Returns an iterable of the sentences of the source (0), the target (1) or both.
 
         It can be iterated over several times.

@@ -4,6 +4,8 @@ import collections
 import itertools
 import json
 import re
+from collections.abc import Iterable
+from typing import Self
 
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -13,6 +15,7 @@ from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.tokenizer_files import (
     MAX_TOKENS,
     added_tokens,
@@ -49,13 +52,13 @@ class Tokenizer:
         tokenizer: a `tokenizers.Tokenizer`. Use `train` of a subclass, or `load`, to make one.
     """
 
-    def __init__(self, tokenizer):
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         # "[END]" in a sentence is text, not the special token.
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
 
     @staticmethod
-    def load(path):
+    def load(path: PathLike) -> "Tokenizer":
         """Loads a tokenizer from a file written by `save`.
 
         The file may come from an untrusted source: only the vocabulary, the merges and the choice
@@ -86,33 +89,33 @@ class Tokenizer:
             tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
         return tokenizer_class(tokenizer)
 
-    def save(self, path):
+    def save(self, path: PathLike) -> None:
         """Writes the tokenizer to a JSON file."""
         with atomic_replace(path) as temporary:
             temporary.write_text(self.to_json(), encoding="utf-8")
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Returns the tokenizer as JSON text."""
         return self._tokenizer.to_str(pretty=True)
 
     @property
-    def vocab_size(self):
+    def vocab_size(self) -> int:
         """Number of tokens, including the special tokens."""
         return self._tokenizer.get_vocab_size()
 
-    def normalize(self, sentence):
+    def normalize(self, sentence: str) -> str:
         """Returns the sentence with the spelling of the vocabulary: case, punctuation, spaces."""
         return self._tokenizer.normalizer.normalize_str(sentence)
 
-    def tokenize(self, sentence):
+    def tokenize(self, sentence: str) -> list[str]:
         """Splits a sentence into tokens; ▁ marks a space before a word."""
         return self._tokenizer.encode(sentence).tokens
 
-    def encode(self, sentence):
+    def encode(self, sentence: str) -> list[int]:
         """Returns the ids of a sentence, without start and end token; unknown words get id 1."""
         return self._tokenizer.encode(sentence).ids
 
-    def words(self, sentence):
+    def words(self, sentence: str) -> list[str]:
         """Returns the original text of each token of a sentence, including the unknown ones.
 
         ▁ marks a space before a word.
@@ -127,18 +130,18 @@ class Tokenizer:
             if not _WORD.search(token):
                 pattern, after = _PUNCTUATION, _AFTER_PUNCTUATION
             if pattern is _WORD:
-                start = _BEFORE_WORD.search(sentence, last, max(last, start)).start()
-            last = after.match(sentence, end, max(end, limit)).end()
+                start = _BEFORE_WORD.search(sentence, last, max(last, start)).start()  # type: ignore[union-attr]
+            last = after.match(sentence, end, max(end, limit)).end()  # type: ignore[union-attr]
             found = pattern.search(sentence[start:last])
             mark = _SPACE if token.startswith(_SPACE) else ""
             words.append(mark + (found[0] if found else sentence[start:last]))
         return words
 
-    def tokens(self, ids):
+    def tokens(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokenizer.id_to_token(int(i)) for i in ids]
 
-    def decode(self, ids, replacements=()):
+    def decode(self, ids: Iterable[int], replacements: Iterable[str] = ()) -> str:
         """Converts ids to a sentence.
 
         Args:
@@ -161,7 +164,7 @@ class Tokenizer:
                 tokens.append(self._tokenizer.id_to_token(i))
         return self.detokenize(tokens)
 
-    def detokenize(self, tokens):
+    def detokenize(self, tokens: Iterable[str]) -> str:
         """Joins tokens to a sentence."""
         return self._tokenizer.decoder.decode(tokens)
 
@@ -189,7 +192,7 @@ class WordTokenizer(Tokenizer):
     """
 
     @classmethod
-    def train(cls, sentences, min_count=1):
+    def train(cls, sentences: Iterable[str], min_count: int = 1) -> Self:
         """Trains a tokenizer: collects the words of the sentences, the most frequent first.
 
         The tokenizer normalizes its input to the spelling of these sentences. If they have no
@@ -229,7 +232,7 @@ class WordTokenizer(Tokenizer):
         return cls(tokenizer)
 
     @staticmethod
-    def count_tokens(sentence):
+    def count_tokens(sentence: str) -> int:
         """Counts the words and punctuation marks of a sentence; needs no vocabulary."""
         return len(_PRE_TOKENIZER.pre_tokenize_str(sentence))
 
@@ -247,7 +250,7 @@ class SubwordTokenizer(Tokenizer):
     """
 
     @classmethod
-    def train(cls, sentences, vocab_size=8000):
+    def train(cls, sentences: Iterable[str], vocab_size: int = 8000) -> Self:
         """Trains a tokenizer: learns the merges of byte-pair encoding.
 
         The tokenizer normalizes its input to the spelling of these sentences, see
@@ -278,7 +281,7 @@ class SubwordTokenizer(Tokenizer):
             )
         return cls(tokenizer)
 
-    def words(self, sentence):
+    def words(self, sentence: str) -> list[str]:
         """Returns the text of each token of a sentence: the sub-word or the unknown character."""
         encoding = self._tokenizer.encode(sentence)
         return [
@@ -286,7 +289,7 @@ class SubwordTokenizer(Tokenizer):
             for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True)
         ]
 
-    def with_dropout(self, rate):
+    def with_dropout(self, rate: float) -> Self:
         """Returns a copy that skips merges at random on every call (BPE-dropout).
 
         The random numbers are those of Hugging Face `tokenizers`, which cannot be seeded.

@@ -1,6 +1,7 @@
 """The WordPiece tokenizer of BERT."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Self
 
 import numpy as np
 import tokenizers
@@ -9,6 +10,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizer_files import check_vocabulary
 from keras_transformer.data.wordpiece_files import read_wordpiece
@@ -25,8 +27,8 @@ class Tokens(NamedTuple):
         offsets: list of (start, end) for each token, in characters of the text.
     """
 
-    ids: list
-    offsets: list
+    ids: list[int]
+    offsets: list[tuple[int, int]]
 
 
 class WordPieceTokenizer:
@@ -55,7 +57,7 @@ class WordPieceTokenizer:
         ['play', '##ing', 'the', 'piano']
     """
 
-    def __init__(self, tokenizer):
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         found = [tokenizer.token_to_id(token) for token in SPECIAL_TOKENS]
         _check_special_ids(found)
         # "[SEP]" in a text is text, not the special token.
@@ -66,7 +68,13 @@ class WordPieceTokenizer:
         _, self.unknown_id, self.cls_id, self.sep_id, self.mask_id = found
 
     @classmethod
-    def train(cls, texts, vocab_size=8000, lowercase=True, min_count=2):
+    def train(
+        cls,
+        texts: Iterable[str],
+        vocab_size: int = 8000,
+        lowercase: bool = True,
+        min_count: int = 2,
+    ) -> Self:
         """Trains a tokenizer: merges the sub-words that occur together most often.
 
         Args:
@@ -101,7 +109,7 @@ class WordPieceTokenizer:
         return cls(_make_tokenizer(lowercase, tokenizer.get_vocab()))
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: PathLike) -> Self:
         """Loads a tokenizer from a file written by `save`, or from a published `tokenizer.json`.
 
         The file may come from an untrusted source. These components are supported:
@@ -130,7 +138,7 @@ class WordPieceTokenizer:
         return cls(read_wordpiece(path))
 
     @classmethod
-    def from_vocabulary(cls, tokens, lowercase=True):
+    def from_vocabulary(cls, tokens: list[str], lowercase: bool = True) -> Self:
         """Builds a tokenizer from a vocabulary, such as the lines of a published `vocab.txt`.
 
         Args:
@@ -150,40 +158,42 @@ class WordPieceTokenizer:
         _check_special_ids(found)
         return cls(_make_tokenizer(lowercase, vocabulary))
 
-    def save(self, path):
+    def save(self, path: PathLike) -> None:
         """Writes the tokenizer to a JSON file."""
         with atomic_replace(path) as temporary:
             temporary.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
 
     @property
-    def vocab_size(self):
+    def vocab_size(self) -> int:
         """Number of tokens, including the special tokens."""
         return self._tokenizer.get_vocab_size()
 
     @property
-    def special_ids(self):
+    def special_ids(self) -> tuple[int, int, int, int, int]:
         """The ids of [PAD], [UNK], [CLS], [SEP] and [MASK]."""
         return (PADDING_ID, self.unknown_id, self.cls_id, self.sep_id, self.mask_id)
 
-    def continues(self):
+    def continues(self) -> np.ndarray:
         """Returns which tokens continue a word instead of beginning one, boolean (vocab_size,)."""
         tokens = map(self._tokenizer.id_to_token, range(self.vocab_size))
         return np.array([token.startswith(_PREFIX) for token in tokens])
 
-    def encode(self, text):
+    def encode(self, text: str) -> Tokens:
         """Returns the ids and character offsets of the tokens of a text, without special tokens."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         return Tokens(encoding.ids, encoding.offsets)
 
-    def tokens(self, ids):
+    def tokens(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens of ids; ## marks tokens that continue a word."""
         return [self._tokenizer.id_to_token(int(i)) for i in ids]
 
-    def decode(self, ids):
+    def decode(self, ids: Iterable[int]) -> str:
         """Converts ids to a text without special tokens; its spaces may differ."""
         return self._tokenizer.decode([int(i) for i in ids if int(i) not in self.special_ids])
 
-    def add_special_tokens(self, first, second=None, length=None):
+    def add_special_tokens(
+        self, first: Iterable[int], second: Iterable[int] | None = None, length: int | None = None
+    ) -> tuple[list[int], list[int]]:
         """Builds the input of BERT: `[CLS] first [SEP]` or `[CLS] first [SEP] second [SEP]`.
 
         Args:
@@ -214,7 +224,9 @@ class WordPieceTokenizer:
         rest = [*(second or ()), *end]
         return ids + rest, [0] * len(ids) + [1] * len(rest)
 
-    def encode_batch(self, first, second=None, length=128):
+    def encode_batch(
+        self, first: list[str], second: list[str] | None = None, length: int = 128
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Encodes texts, or pairs of texts, as padded arrays with special tokens.
 
         Args:
@@ -231,12 +243,13 @@ class WordPieceTokenizer:
             >>> tokenizer.tokens(ids[0])
             ['[CLS]', 'the', 'cat', '[SEP]', '[PAD]', '[PAD]']
         """
-        first = [self.encode(text).ids for text in first]
-        second = [None] * len(first) if second is None else [self.encode(x).ids for x in second]
+        seconds = [None] * len(first) if second is None else [self.encode(x).ids for x in second]
         joined = [
-            self.add_special_tokens(*pair, length) for pair in zip(first, second, strict=True)
+            self.add_special_tokens(self.encode(text).ids, ids, length)
+            for text, ids in zip(first, seconds, strict=True)
         ]
-        return tuple(pad_ids([pair[i] for pair in joined], length) for i in (0, 1))
+        ids, segments = (pad_ids([pair[i] for pair in joined], length) for i in (0, 1))
+        return ids, segments
 
     of_vocabulary = classmethod(renamed_method("of_vocabulary", "from_vocabulary"))
     join = renamed_method("join", "add_special_tokens")

@@ -1,6 +1,7 @@
 """Exports a trained model to CTranslate2, for fast inference without Keras."""
 
 from pathlib import Path
+from typing import Any, overload
 
 import keras
 import numpy as np
@@ -9,9 +10,11 @@ from keras import ops
 
 from keras_transformer._utils.files import atomic_replace, check_overwriting
 from keras_transformer._utils.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+from keras_transformer._utils.types import PathLike, Texts
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.sentences import check_texts, check_token_count
+from keras_transformer.inference.translate import Translate
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
@@ -29,7 +32,9 @@ _ACTIVATIONS = {
 }
 
 
-def export_ctranslate2(translate, folder, overwrite=False, quantization=None):
+def export_ctranslate2(
+    translate: Translate, folder: PathLike, overwrite: bool = False, quantization: str | None = None
+) -> None:
     """Exports a translator to CTranslate2; with greedy search, it translates the same.
 
     Load the folder with `CTranslate2Translate`, or without this package as in the example.
@@ -104,7 +109,7 @@ class CTranslate2Translate:
         translate(["Good morning!", "Good night!"])
     """
 
-    def __init__(self, folder, **kwargs):
+    def __init__(self, folder: PathLike, **kwargs: Any) -> None:
         folder = Path(folder)
         if not (folder / "model.bin").exists():
             raise FileNotFoundError(
@@ -114,7 +119,17 @@ class CTranslate2Translate:
         self._target_tokenizer = WordTokenizer.load(folder / "target_tokenizer.json")
         self._translator = _import_ctranslate2().Translator(str(folder), **kwargs)
 
-    def __call__(self, sentences, beam_size=1, length_penalty=0.6):
+    @overload
+    def __call__(self, sentences: str, beam_size: int = 1, length_penalty: float = 0.6) -> str: ...
+
+    @overload
+    def __call__(
+        self, sentences: Texts, beam_size: int = 1, length_penalty: float = 0.6
+    ) -> list[str]: ...
+
+    def __call__(
+        self, sentences: str | Texts, beam_size: int = 1, length_penalty: float = 0.6
+    ) -> str | list[str]:
         """Translates one or more sentences.
 
         With `beam_size=1`, the translations equal those of `Translate`. With a larger beam they may
@@ -137,7 +152,7 @@ class CTranslate2Translate:
         if isinstance(sentences, str):
             return self([sentences], beam_size, length_penalty)[0]
         check_texts(sentences, "a list of sentences")
-        lengths = {}
+        lengths: dict[int, list[tuple[int, list[str]]]] = {}
         for i, sentence in enumerate(sentences):
             tokens = self._source_tokenizer.tokenize(sentence)
             check_token_count(i + 1, len(tokens))

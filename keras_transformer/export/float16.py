@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from keras_transformer._utils.files import atomic_replace, check_overwriting
+from keras_transformer._utils.types import PathLike
 from keras_transformer.runs.folder import RunFolder
 
 _COPIED = (
@@ -13,7 +14,9 @@ _COPIED = (
 _MARKER = "exported.txt"
 
 
-def export_float16(run, folder, overwrite=False, weights="best"):
+def export_float16(
+    run: PathLike, folder: PathLike, overwrite: bool = False, weights: str = "best"
+) -> None:
     """Writes a run folder with weights in float16, half the size, and without checkpoints.
 
     `Translate.from_run` loads it and computes in float32, as for any run. It cannot be trained

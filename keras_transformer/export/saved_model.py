@@ -9,6 +9,7 @@ from that of `tokenizers`.
 import functools
 import json
 import re
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -16,6 +17,7 @@ from tokenizers import normalizers
 
 from keras_transformer._utils.files import atomic_replace, check_overwriting
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.batches import bucket_length
 from keras_transformer.data.tokenizers import WordTokenizer
 from keras_transformer.export._unicode_tables import (
@@ -27,10 +29,13 @@ from keras_transformer.export._unicode_tables import (
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END
+from keras_transformer.inference.translate import Translate
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
 
-def export_saved_model(translate, folder, overwrite=False, **options):
+def export_saved_model(
+    translate: Translate, folder: PathLike, overwrite: bool = False, **options: Any
+) -> None:
     """Exports a translator as a TensorFlow SavedModel with the same translations.
 
     The signature `serving_default` maps `sentences` to `translations`, both UTF-8 strings (B,). It

@@ -1,14 +1,17 @@
 """Text generation with a language model."""
 
 import dataclasses
+from typing import Any, overload
 
 import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.special_tokens import UNKNOWN_ID
+from keras_transformer._utils.types import Texts
 from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length
+from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import make_constraints
@@ -17,6 +20,7 @@ from keras_transformer.inference.sentences import (
     draw_random_numbers,
     trim_padding,
 )
+from keras_transformer.models import LSTMLanguageModel, TransformerLanguageModel
 
 
 class Generate:
@@ -39,7 +43,12 @@ class Generate:
         generate(["I", "You"], max_tokens=10, temperature=0.8, top_k=20, seed=1)
     """
 
-    def __init__(self, model, tokenizer, jit_compile=None):
+    def __init__(
+        self,
+        model: LSTMLanguageModel | TransformerLanguageModel,
+        tokenizer: Tokenizer,
+        jit_compile: bool | None = None,
+    ) -> None:
         if tokenizer.vocab_size != model.vocab_size:
             raise ValueError(
                 "Give the tokenizer that the model was trained with: its vocabulary has "
@@ -50,9 +59,15 @@ class Generate:
         self.jit_compile = jit_compile
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
-        self._searches = {}
+        self._searches: dict[SearchOptions, Any] = {}
 
-    def __call__(self, texts, max_tokens=40, **options):
+    @overload
+    def __call__(self, texts: str, max_tokens: int = 40, **options: Any) -> str: ...
+
+    @overload
+    def __call__(self, texts: Texts, max_tokens: int = 40, **options: Any) -> list[str]: ...
+
+    def __call__(self, texts: str | Texts, max_tokens: int = 40, **options: Any) -> str | list[str]:
         """Continues texts until the model ends them or `max_tokens` is reached.
 
         Args:

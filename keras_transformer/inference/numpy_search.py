@@ -340,7 +340,8 @@ class _Beam:
             x.reshape(len(x), -1) for x in (sums, ids, greedy, np.where(kept, np.inf, sums))
         )
         chosen = _order(ranks)[:, : shape[1]]
-        parents, last, sums, greedy = (chosen // shape[2], *_gather(chosen, ids, sums, greedy))
+        parents = chosen // shape[2]
+        last, sums, greedy = _gather(chosen, ids, sums, greedy)
         ends = (last == END_ID) | is_full[:, None]
         was_ended, scores, tokens = _gather(parents, self.ended, self.scores, self.tokens)
         # Where candidates run out, a slot holds the copy of an ended hypothesis with a sum of -inf.

@@ -103,12 +103,12 @@ class SearchOptions:
             )
 
     @property
-    def samples(self):
+    def samples(self) -> bool:
         """Whether tokens are sampled."""
         return self.temperature > 0
 
     @property
-    def rows(self):
+    def rows(self) -> int:
         """Number of sequences decoded per sentence."""
         return self.n_best if self.samples else self.beam_size
 

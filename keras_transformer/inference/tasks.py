@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any, Self, overload
 
 import numpy as np
 from keras import ops
@@ -10,10 +11,12 @@ from keras import ops
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import excerpt, read_json, read_text
+from keras_transformer._utils.types import PathLike, Texts
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.questions import question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 from keras_transformer.inference.sentences import check_unicode
+from keras_transformer.models import AnsweringBert, EncoderClassifier
 from keras_transformer.models.bert import Bert, ids_and_segments
 from keras_transformer.models.classifier import masked_mean
 from keras_transformer.pretrained.keras_file import load_keras_file
@@ -25,15 +28,15 @@ _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9
 _ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Jr|Sr|vs|No|e\.g|i\.e)\.\s*$")
 
 
-def read_bert(folder):
+def read_bert(folder: PathLike) -> tuple[Bert, WordPieceTokenizer]:
     """Loads a BERT and its tokenizer.
 
     The folder may come from an untrusted source: its files are checked, and loading them runs no
     code of theirs.
 
     Args:
-        folder: path of a folder written by `scripts/train_bert.py` or `train_classifier.py`, or of
-            one in the layout of Hugging Face.
+        folder: path of a folder written by `keras-transformer train-bert` or `train-classifier`,
+            or of one in the layout of Hugging Face.
 
     Returns:
         A built `Bert` and its `WordPieceTokenizer`.
@@ -103,11 +106,11 @@ class Summarize:
         summarize(text, num_sentences=3)
     """
 
-    def __init__(self, body, tokenizer):
+    def __init__(self, body: Bert, tokenizer: WordPieceTokenizer) -> None:
         self.body = body
         self.tokenizer = tokenizer
 
-    def __call__(self, text, num_sentences=3):
+    def __call__(self, text: str, num_sentences: int = 3) -> str:
         """Summarizes a text.
 
         Args:
@@ -135,7 +138,7 @@ class Summarize:
             sentences = [sentences[i] for i in sorted(_nearest(vectors, centers))]
         return " ".join(sentences)
 
-    def vectors(self, sentences):
+    def vectors(self, sentences: list[str]) -> np.ndarray:
         """Computes the mean vector of each sentence, float32 (number of sentences, D)."""
         encoded = [self.tokenizer.encode(sentence).ids for sentence in sentences]
         rows = [
@@ -164,11 +167,11 @@ class FindAnswer:
         find_answer("Who wrote it?", "It was written by Anna.")["answer"]  # "Anna"
     """
 
-    def __init__(self, model, tokenizer):
+    def __init__(self, model: AnsweringBert, tokenizer: WordPieceTokenizer) -> None:
         self.model = model
         self.tokenizer = tokenizer
 
-    def __call__(self, question, context, max_tokens=15):
+    def __call__(self, question: str, context: str, max_tokens: int = 15) -> dict[str, Any]:
         """Finds the most probable answer.
 
         Args:
@@ -217,7 +220,9 @@ class Classify:
         # [{'label': 'question', 'score': 0.98}, {'label': 'statement', 'score': 0.99}]
     """
 
-    def __init__(self, model, tokenizer, labels):
+    def __init__(
+        self, model: EncoderClassifier, tokenizer: WordPieceTokenizer, labels: list[str]
+    ) -> None:
         if len(labels) != model.num_labels:
             raise ValueError(
                 f"Give a name for each of the model's {model.num_labels} labels. "
@@ -228,8 +233,8 @@ class Classify:
         self.labels = list(labels)
 
     @classmethod
-    def from_run(cls, folder):
-        """Loads a classifier saved by `save` or by `scripts/train_classifier.py`.
+    def from_run(cls, folder: PathLike) -> Self:
+        """Loads a classifier saved by `save` or by `keras-transformer train-classifier`.
 
         The model is not compiled. The folder may come from an untrusted source, see `read_bert`.
 
@@ -247,8 +252,8 @@ class Classify:
         labels, path = folder / "labels.json", folder / "classifier.keras"
         if not (labels.exists() and path.exists()):
             raise FileNotFoundError(
-                "The folder holds no text classifier: train one with scripts/train_classifier.py. "
-                f"Received: {folder}"
+                "The folder holds no text classifier. Train one with: keras-transformer "
+                f"train-classifier. Received: {folder}"
             )
         names = read_json(labels, list, _MAX_SETTINGS)
         if not all(isinstance(name, (str, int)) for name in names):
@@ -256,7 +261,7 @@ class Classify:
         model = load_keras_file(path, "EncoderClassifier")
         return cls(model, read_wordpiece_tokenizer(folder), names)
 
-    def save(self, folder):
+    def save(self, folder: PathLike) -> None:
         """Saves the classifier for `from_run`.
 
         Args:
@@ -270,7 +275,13 @@ class Classify:
         with atomic_replace(folder / "classifier.keras") as temporary:
             self.model.save(temporary)
 
-    def __call__(self, texts):
+    @overload
+    def __call__(self, texts: str) -> dict[str, Any]: ...
+
+    @overload
+    def __call__(self, texts: Texts) -> list[dict[str, Any]]: ...
+
+    def __call__(self, texts: str | Texts) -> dict[str, Any] | list[dict[str, Any]]:
         """Predicts the label of each text.
 
         Args:

@@ -3,16 +3,19 @@
 import dataclasses
 import itertools
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Self, overload
 
 import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+from keras_transformer._utils.types import PathLike, Texts
 from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
-from keras_transformer.data.tokenizers import WordTokenizer, encode_source
+from keras_transformer.data.marian_tokenizer import MarianTokenizer
+from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, encode_source
 from keras_transformer.inference.model_search import AttentionScores, ModelSearch
 from keras_transformer.inference.numpy_copy import NumpyCopy
 from keras_transformer.inference.numpy_search import NumpySearch, search_in_threads
@@ -24,6 +27,7 @@ from keras_transformer.inference.sentences import (
     draw_random_numbers,
     trim_padding,
 )
+from keras_transformer.models._translator import Translator
 from keras_transformer.models.marian import read_marian
 from keras_transformer.runs.folder import RunFolder
 
@@ -47,10 +51,10 @@ class Hypothesis(NamedTuple):
     """
 
     text: str
-    score: float
-    tokens: list
-    source_tokens: list
-    attention: Any = None
+    score: float | None
+    tokens: list[str]
+    source_tokens: list[str]
+    attention: dict[str, np.ndarray] | None = None
 
 
 class Translate:
@@ -88,21 +92,15 @@ class Translate:
 
     def __init__(
         self,
-        model,
-        source_tokenizer=None,
-        target_tokenizer=None,
-        batch_tokens=2048,
-        jit_compile=None,
-    ):
-        for tokenizer in (source_tokenizer, target_tokenizer):
-            if not hasattr(tokenizer, "vocab_size"):
-                raise TypeError(
-                    "Translate needs the tokenizers that the model was trained with: write "
-                    "Translate(model, source_tokenizer, target_tokenizer), or load a training run "
-                    f"with Translate.from_run(folder). Received: {type(tokenizer).__name__} "
-                    "instead of a tokenizer"
-                )
-        vocabularies = (source_tokenizer.vocab_size, target_tokenizer.vocab_size)
+        model: Translator,
+        source_tokenizer: Tokenizer | MarianTokenizer | None = None,
+        target_tokenizer: Tokenizer | MarianTokenizer | None = None,
+        batch_tokens: int = 2048,
+        jit_compile: bool | None = None,
+    ) -> None:
+        self.source_tokenizer = _check_tokenizer(source_tokenizer)
+        self.target_tokenizer = _check_tokenizer(target_tokenizer)
+        vocabularies = (self.source_tokenizer.vocab_size, self.target_tokenizer.vocab_size)
         if vocabularies != (model.enc_vocab_size, model.dec_vocab_size):
             raise ValueError(
                 "Give the tokenizers that the model was trained with: its vocabularies have "
@@ -112,21 +110,19 @@ class Translate:
         check_sizes(batch_tokens=batch_tokens)
         self._model = model
         self._is_shared = True  # whether other code has the model and may change its weights
-        self.source_tokenizer = source_tokenizer
-        self.target_tokenizer = target_tokenizer
         self.batch_tokens = batch_tokens
         self.jit_compile = jit_compile
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
         use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
         self._numpy_copy = NumpyCopy(model) if use_numpy else None
-        self._searches = {}
+        self._searches: dict[Any, Any] = {}
         # Raises the error of an unsupported `jit_compile` here instead of at the first sentence.
         self._compiled_search(SearchOptions(), with_forced=False, with_scores=True)
         self._attention_scores = None  # compiled on first use
 
     @classmethod
-    def from_run(cls, folder, weights="best", **kwargs):
+    def from_run(cls, folder: PathLike, weights: str = "best", **kwargs: Any) -> Self:
         """Loads the model and the tokenizers of a training run.
 
         Args:
@@ -145,7 +141,7 @@ class Translate:
         return cls._of_own_model(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
 
     @classmethod
-    def from_marian(cls, folder, dtype="float32", **kwargs):
+    def from_marian(cls, folder: PathLike, dtype: Any = "float32", **kwargs: Any) -> Self:
         """Loads a published Marian model such as Helsinki-NLP/opus-mt-en-de.
 
         The tokenizers are `MarianTokenizer`s. Models with several target languages expect a
@@ -173,12 +169,36 @@ class Translate:
         return translate
 
     @property
-    def model(self):
+    def model(self) -> Translator:
         """The model. Translations follow changes of its weights."""
         self._is_shared = True
         return self._model
 
-    def __call__(self, sentences, prefixes=None, replace_unknown=False, **options):
+    @overload
+    def __call__(
+        self,
+        sentences: str,
+        prefixes: str | None = None,
+        replace_unknown: bool = False,
+        **options: Any,
+    ) -> str: ...
+
+    @overload
+    def __call__(
+        self,
+        sentences: Texts,
+        prefixes: Texts | None = None,
+        replace_unknown: bool = False,
+        **options: Any,
+    ) -> list[str]: ...
+
+    def __call__(
+        self,
+        sentences: str | Texts,
+        prefixes: str | Texts | None = None,
+        replace_unknown: bool = False,
+        **options: Any,
+    ) -> str | list[str]:
         """Translates a sentence or a list of sentences.
 
         Args:
@@ -196,21 +216,22 @@ class Translate:
             ValueError: if a sentence has more than 1,024 tokens or an unpaired surrogate, a prefix
                 is longer than the translation may be, or an option is out of range.
         """
-        if isinstance(sentences, str):
-            prefixes = None if prefixes is None else [prefixes]
-            return self([sentences], prefixes, replace_unknown, **options)[0]
+        single = isinstance(sentences, str)
+        if single:
+            sentences, prefixes = [sentences], None if prefixes is None else [prefixes]
         options = {"replace_unknown": replace_unknown, "return_scores": False, **options}
-        return self._translate(self._make_text, str, 1, sentences, prefixes, **options)
+        texts = self._translate(self._make_text, str, 1, sentences, prefixes, **options)
+        return texts[0] if single else texts
 
     def hypotheses(
         self,
-        sentences,
-        prefixes=None,
-        replace_unknown=False,
-        return_attention=False,
-        return_scores=True,
-        **options,
-    ):
+        sentences: str | Texts,
+        prefixes: str | Texts | None = None,
+        replace_unknown: bool = False,
+        return_attention: bool = False,
+        return_scores: bool = True,
+        **options: Any,
+    ) -> list[list[Hypothesis]]:
         """Translates sentences and returns hypotheses with scores, tokens and attention weights.
 
         Args:
@@ -240,7 +261,9 @@ class Translate:
             **options,
         )
 
-    def stream(self, sentences, window=4096, **arguments):
+    def stream(
+        self, sentences: Iterable[str], window: int = 4096, **arguments: Any
+    ) -> Iterator[list[Hypothesis]]:
         """Translates an iterable of sentences with bounded memory.
 
         Args:
@@ -304,7 +327,7 @@ class Translate:
                 output["attention"] = self._compute_attention(output)
             for i, request in enumerate(batch):
                 arguments = (i, request, output, replace_unknown, return_attention)
-                results[request.index] = make_result(*arguments)
+                results[request.position] = make_result(*arguments)
         return results
 
     def _make_requests(self, first, sentences, prefixes, options):
@@ -462,14 +485,25 @@ class Translate:
         return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
 
 
+def _check_tokenizer(tokenizer: Tokenizer | MarianTokenizer | None) -> Any:
+    if not hasattr(tokenizer, "vocab_size"):
+        raise TypeError(
+            "Translate needs the tokenizers that the model was trained with: write "
+            "Translate(model, source_tokenizer, target_tokenizer), or load a training run with "
+            f"Translate.from_run(folder). Received: {type(tokenizer).__name__} instead of a "
+            "tokenizer"
+        )
+    return tokenizer
+
+
 class _Request(NamedTuple):
     """A sentence to translate; the last three fields are arguments of `make_constraints`."""
 
-    index: int
+    position: int  # in the list of sentences
     sentence: str
     prefix: str
-    ids: list
-    forced: list
+    ids: list[int]
+    forced: list[int]
     min_length: int
     max_length: int
 

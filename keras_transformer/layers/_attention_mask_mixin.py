@@ -1,8 +1,10 @@
 """Error messages for arguments under other names than ours."""
 
 import inspect
+from typing import Any
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
+from keras_transformer._utils.types import Tensor
 
 _OTHER_NAMES = ("mask", "padding_mask", "lookahead_mask", "look_ahead_mask", "key_padding_mask")
 
@@ -10,13 +12,13 @@ _OTHER_NAMES = ("mask", "padding_mask", "lookahead_mask", "look_ahead_mask", "ke
 class AttentionMaskMixin(ArgumentNamesMixin):
     """Rejects masks that are passed under the names of other libraries, and says what to pass."""
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         found = [name for name in _OTHER_NAMES if name in kwargs]
         if found:
-            arguments = inspect.signature(self.call).parameters
+            arguments = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
             ours = " or ".join(name for name in arguments if name.endswith("attention_mask"))
             raise TypeError(
                 f"{type(self).__name__} has no argument `{found[0]}`: pass a boolean mask, True = "
                 f"may attend, as {ours}. Received: {', '.join(found)}"
             )
-        return super().__call__(*args, **kwargs)
+        return super().__call__(*args, **kwargs)  # type: ignore[misc]

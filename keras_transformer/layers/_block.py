@@ -1,15 +1,18 @@
 """Base classes of the encoder and decoder layers and of their stacks."""
 
 import inspect
+from typing import Any
 
 import keras
 
 from keras_transformer._utils.arguments import training_by_name
 from keras_transformer._utils.reading import excerpt
+from keras_transformer._utils.types import Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
+from keras_transformer.settings import BlockSettings
 
 # Arguments of implementations whose encoder and decoder embed the tokens themselves.
 _EMBEDDING_ARGUMENTS = {"vocab_size", "sequence_length", "seq_length"}
@@ -24,7 +27,7 @@ class _SizedLayer(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
             _check_sizes_only(cls, args, kwargs)
         return super().__new__(cls, *args, **kwargs)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         args, kwargs = training_by_name(args, kwargs)
         return super().__call__(*args, **kwargs)
 
@@ -56,16 +59,16 @@ class TransformerBlock(_SizedLayer):
 
     def __init__(
         self,
-        h=None,
-        d_k=None,
-        d_v=None,
-        d_model=None,
-        d_ff=None,
-        rate=None,
+        h: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        d_model: int | None = None,
+        d_ff: int | None = None,
+        rate: float | None = None,
         *,
-        settings=None,
-        **kwargs,
-    ):
+        settings: BlockSettings | None = None,
+        **kwargs: Any,
+    ) -> None:
         explicit = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff": d_ff, "rate": rate}
         super().__init__(settings, explicit, **kwargs)
         self._create_sublayers()
@@ -87,17 +90,17 @@ class TransformerStack(_SizedLayer):
 
     def __init__(
         self,
-        h=None,
-        d_k=None,
-        d_v=None,
-        d_model=None,
-        d_ff=None,
-        n=None,
-        rate=None,
+        h: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        d_model: int | None = None,
+        d_ff: int | None = None,
+        n: int | None = None,
+        rate: float | None = None,
         *,
-        settings=None,
-        **kwargs,
-    ):
+        settings: BlockSettings | None = None,
+        **kwargs: Any,
+    ) -> None:
         sizes = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff": d_ff, "n": n}
         super().__init__(settings, {**sizes, "rate": rate}, **kwargs)
         settings, dtype = self.settings, self.dtype_policy

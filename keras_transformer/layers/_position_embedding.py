@@ -1,15 +1,20 @@
 """Base class of the embeddings of tokens and positions."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes, given
+from keras_transformer._utils.types import Shape, Tensor
 
 
 class PositionEmbedding(keras.layers.Layer):
     """Base class of the layers that add token embeddings and position embeddings."""
 
-    def __init__(self, seq_length, vocab_size, output_dim, **kwargs):
+    def __init__(
+        self, seq_length: int | None, vocab_size: int, output_dim: int, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         check_sizes(vocab_size=vocab_size, output_dim=output_dim)
         check_sizes(**given(seq_length=seq_length))
@@ -22,7 +27,7 @@ class PositionEmbedding(keras.layers.Layer):
             input_dim, self.output_dim, dtype=self.dtype_policy, name=name, **kwargs
         )
 
-    def to_logits(self, x, words=None):
+    def to_logits(self, x: Tensor, words: Tensor | None = None) -> Tensor:
         """Computes logits from the token embeddings, as a tied output layer does.
 
         Args:
@@ -40,7 +45,7 @@ class PositionEmbedding(keras.layers.Layer):
         words = self.vectors(x.dtype) if words is None else words
         return ops.matmul(x, ops.transpose(words))
 
-    def vectors(self, dtype):
+    def vectors(self, dtype: Any) -> Tensor:
         """Returns the token embeddings as a tensor.
 
         Args:
@@ -51,7 +56,7 @@ class PositionEmbedding(keras.layers.Layer):
         """
         return ops.cast(self.words.embeddings, dtype)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         sizes = {
             "seq_length": self.seq_length,
             "vocab_size": self.vocab_size,
@@ -59,5 +64,5 @@ class PositionEmbedding(keras.layers.Layer):
         }
         return {**super().get_config(), **sizes}
 
-    def compute_output_shape(self, ids_shape):
+    def compute_output_shape(self, ids_shape: Shape) -> Shape:
         return (*ids_shape, self.output_dim)

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
@@ -10,7 +11,13 @@ from keras_transformer.layers.dot_product_attention import masked_softmax, weigh
 class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
     """Attention with the scores that a subclass computes."""
 
-    def call(self, queries, values, attention_mask=None, start=0):
+    def call(
+        self,
+        queries: Tensor,
+        values: Tensor,
+        attention_mask: Tensor | None = None,
+        start: Tensor | int = 0,
+    ) -> Tensor:
         """Attends to the encoder output.
 
         Args:
@@ -24,7 +31,14 @@ class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
         """
         return self.attend(queries, self.project(values), values, attention_mask, start)
 
-    def attend(self, queries, keys, values, attention_mask=None, start=0):
+    def attend(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        attention_mask: Tensor | None = None,
+        start: Tensor | int = 0,
+    ) -> Tensor:
         """Attends with precomputed keys.
 
         Args:
@@ -41,7 +55,13 @@ class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
         weights = self.attention_weights(queries, scores, attention_mask, start)
         return weighted_sum(self, weights, values)
 
-    def attend_step(self, query, memory, attention_mask, position):
+    def attend_step(
+        self,
+        query: Tensor,
+        memory: tuple[Tensor, Tensor],
+        attention_mask: Tensor | None,
+        position: Tensor | int,
+    ) -> Tensor:
         """Attends from a single position.
 
         Args:
@@ -56,7 +76,7 @@ class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
         query = ops.expand_dims(query, axis=1)
         return ops.squeeze(self.attend(query, *memory, attention_mask, position), axis=1)
 
-    def project(self, values):
+    def project(self, values: Tensor) -> Tensor:
         """Computes the keys, the part of the scores that does not depend on the queries.
 
         Args:
@@ -67,7 +87,7 @@ class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
         """
         raise NotImplementedError
 
-    def scores(self, queries, keys):
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Computes the attention scores before the softmax.
 
         Args:
@@ -79,7 +99,13 @@ class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
         """
         raise NotImplementedError
 
-    def attention_weights(self, queries, scores, attention_mask=None, start=0):
+    def attention_weights(
+        self,
+        queries: Tensor,
+        scores: Tensor,
+        attention_mask: Tensor | None = None,
+        start: Tensor | int = 0,
+    ) -> Tensor:
         """Computes the attention weights.
 
         Args:
@@ -97,5 +123,5 @@ class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
         options = {"use_bias": False, "dtype": self.dtype_policy, "name": name}
         return keras.layers.Dense(units, activation, **options)
 
-    def compute_output_shape(self, queries_shape, values_shape):
+    def compute_output_shape(self, queries_shape: Shape, values_shape: Shape) -> Shape:
         return (*queries_shape[:-1], values_shape[-1])

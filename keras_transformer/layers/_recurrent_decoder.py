@@ -1,9 +1,12 @@
 """Base class of the recurrent decoders."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_sizes, check_vectors
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.record_attention import (
     is_recording,
@@ -23,7 +26,7 @@ class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
     the whole source.
     """
 
-    def __init__(self, units, d_model, cell="gru", **kwargs):
+    def __init__(self, units: int, d_model: int, cell: str = "gru", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_sizes(units=units, d_model=d_model)
         check_choice(tuple(CELLS), cell=cell)
@@ -44,7 +47,9 @@ class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
             first_state.build((x_shape[0], encoder_output_shape[-1]))
         self.attention.build((x_shape[0], None, self.units), encoder_output_shape)
 
-    def call(self, x, encoder_output, attention_mask=None):
+    def call(
+        self, x: Tensor, encoder_output: Tensor, attention_mask: Tensor | None = None
+    ) -> Tensor:
         """Decodes all positions, one after the other.
 
         Args:
@@ -77,7 +82,7 @@ class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
             store_attention(self.attention, states["weights"])
         return self._output(x, states)
 
-    def start(self, encoder_output):
+    def start(self, encoder_output: Tensor) -> tuple[dict[str, Any], tuple[Tensor, Tensor]]:
         """Prepares decoding step by step.
 
         Args:
@@ -90,7 +95,14 @@ class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
         cache = {"cell": [first_state(first) for first_state in self.first_states]}
         return cache, (self.attention.project(encoder_output), encoder_output)
 
-    def step(self, x, position, cache, memory, attention_mask=None):
+    def step(
+        self,
+        x: Tensor,
+        position: Tensor | int,
+        cache: dict[str, Any],
+        memory: tuple[Tensor, Tensor],
+        attention_mask: Tensor | None = None,
+    ) -> tuple[Tensor, dict[str, Any]]:
         """Decodes one position, with the same result as `call`.
 
         Args:
@@ -115,9 +127,9 @@ class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
         """Returns the output, (..., D), given each x, (..., D), and the state after it."""
         raise NotImplementedError
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         sizes = {"units": self.units, "d_model": self.d_model, "cell": self.cell}
         return {**super().get_config(), **sizes}
 
-    def compute_output_shape(self, x_shape, encoder_output_shape):
+    def compute_output_shape(self, x_shape: Shape, encoder_output_shape: Shape) -> Shape:
         return x_shape

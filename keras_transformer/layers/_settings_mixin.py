@@ -1,7 +1,9 @@
 """The configuration of layers and models by `BlockSettings`."""
 
 import dataclasses
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, Self
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.deprecation import warn_deprecated
@@ -15,11 +17,16 @@ class SettingsMixin(ArgumentNamesMixin):
         default_settings: values of the settings that are None.
     """
 
-    default_settings = MappingProxyType(
+    default_settings: Mapping[str, Any] = MappingProxyType(
         {"activation": "relu", "norm_first": False, "epsilon": EPSILON}
     )
 
-    def __init__(self, settings=None, explicit=None, **kwargs):
+    def __init__(
+        self,
+        settings: BlockSettings | None = None,
+        explicit: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Initializes the layer from its settings or from the explicit constructor arguments.
 
         Args:
@@ -59,11 +66,13 @@ class SettingsMixin(ArgumentNamesMixin):
             raise ValueError(f"`settings` must be BlockSettings. Received: {settings!r}")
         return settings.with_defaults(**self.default_settings)
 
-    def get_config(self):
-        return {**super().get_config(), **dataclasses.asdict(self.settings)}
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()  # type: ignore[misc]
+        return {**config, **dataclasses.asdict(self.settings)}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         config = upgrade_config(config)
         settings = {name: config.pop(name) for name in SETTING_NAMES if name in config}
-        return super().from_config({**config, "settings": BlockSettings(**settings)})
+        config = {**config, "settings": BlockSettings(**settings)}
+        return super().from_config(config)  # type: ignore[misc]

@@ -1,12 +1,15 @@
 """Residual connection with dropout and layer normalization."""
 
+from typing import Any, Self
+
 import keras
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.deprecation import renamed_method
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
-from keras_transformer.settings import EPSILON
+from keras_transformer.settings import EPSILON, BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -38,7 +41,9 @@ class AddNormalization(ArgumentNamesMixin, keras.layers.Layer):
         (2, 5, 8)
     """
 
-    def __init__(self, rate=0.0, norm_first=False, epsilon=EPSILON, **kwargs):
+    def __init__(
+        self, rate: float = 0.0, norm_first: bool = False, epsilon: float = EPSILON, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.rate = rate
         self.norm_first = norm_first
@@ -51,16 +56,16 @@ class AddNormalization(ArgumentNamesMixin, keras.layers.Layer):
         )
 
     @classmethod
-    def from_settings(cls, settings, **kwargs):
+    def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
-        return cls(settings.rate, settings.norm_first, settings.epsilon, **kwargs)
+        return cls(settings.rate, settings.norm_first, settings.epsilon, **kwargs)  # type: ignore[arg-type]
 
-    def build(self, x_shape, sublayer_output_shape):
+    def build(self, x_shape: Shape, sublayer_output_shape: Shape) -> None:
         self.dropout.build(sublayer_output_shape)
         self.normalization.build(x_shape)
         self.built = True
 
-    def sublayer_input(self, x):
+    def sublayer_input(self, x: Tensor) -> Tensor:
         """Returns the input of the sub-layer.
 
         Args:
@@ -71,7 +76,7 @@ class AddNormalization(ArgumentNamesMixin, keras.layers.Layer):
         """
         return self.normalization(x) if self.norm_first else x
 
-    def call(self, x, sublayer_output):
+    def call(self, x: Tensor, sublayer_output: Tensor) -> Tensor:
         """Adds the output of the sub-layer to `x`.
 
         Args:
@@ -84,11 +89,11 @@ class AddNormalization(ArgumentNamesMixin, keras.layers.Layer):
         x = x + self.dropout(sublayer_output)
         return x if self.norm_first else self.normalization(x)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {"rate": self.rate, "norm_first": self.norm_first, "epsilon": self.epsilon}
         return {**super().get_config(), **config}
 
-    def compute_output_shape(self, x_shape, sublayer_output_shape):
+    def compute_output_shape(self, x_shape: Shape, sublayer_output_shape: Shape) -> Shape:
         return x_shape
 
     before = renamed_method("before", "sublayer_input")

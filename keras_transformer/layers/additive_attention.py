@@ -1,9 +1,12 @@
 """Additive (Bahdanau) attention."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_attention import RecurrentAttention
 
 
@@ -33,7 +36,7 @@ class AdditiveAttention(RecurrentAttention):
         (2, 4, 6)
     """
 
-    def __init__(self, units, **kwargs):
+    def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_sizes(units=units)
         self.units = units
@@ -41,13 +44,13 @@ class AdditiveAttention(RecurrentAttention):
         self.query_projection = self._dense(units, "query_projection")  # W₂
         self.score = self._dense(1, "score")  # v
 
-    def build(self, queries_shape, values_shape):
+    def build(self, queries_shape: Shape, values_shape: Shape) -> None:
         self.value_projection.build(values_shape)
         self.query_projection.build(queries_shape)
         self.score.build((None, None, None, self.units))
         self.built = True
 
-    def project(self, values):
+    def project(self, values: Tensor) -> Tensor:
         """Computes the keys W₁h.
 
         Args:
@@ -58,7 +61,7 @@ class AdditiveAttention(RecurrentAttention):
         """
         return self.value_projection(values)
 
-    def scores(self, queries, keys):
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Computes the attention scores before the softmax.
 
         Args:
@@ -72,5 +75,5 @@ class AdditiveAttention(RecurrentAttention):
         hidden = ops.tanh(queries + ops.expand_dims(keys, 1))  # (B, T, S, units)
         return ops.squeeze(self.score(hidden), axis=-1)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units}

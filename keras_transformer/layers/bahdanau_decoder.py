@@ -1,8 +1,11 @@
 """The recurrent decoder with Bahdanau attention."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.additive_attention import AdditiveAttention
 
@@ -35,19 +38,19 @@ class BahdanauDecoder(RecurrentDecoder):
         (2, 4, 8)
     """
 
-    def __init__(self, units, d_model, cell="gru", **kwargs):
+    def __init__(self, units: int, d_model: int, cell: str = "gru", **kwargs: Any) -> None:
         super().__init__(units, d_model, cell, **kwargs)
         dtype = self.dtype_policy
         self.attention = AdditiveAttention(units, dtype=dtype, name="attention")
         self.maxout = keras.layers.Dense(2 * d_model, dtype=dtype, name="maxout")
 
-    def build(self, x_shape, encoder_output_shape):
+    def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         cell_input_size = self.d_model + encoder_output_shape[-1]
         self._build_sublayers(x_shape, encoder_output_shape, cell_input_size)
         self.maxout.build((*x_shape[:-1], self.units + cell_input_size))
         self.built = True
 
-    def start(self, encoder_output):
+    def start(self, encoder_output: Tensor) -> tuple[dict[str, Any], tuple[Tensor, Tensor]]:
         cache, memory = super().start(encoder_output)
         return {**cache, "context": ops.zeros_like(encoder_output[:, 0])}, memory
 

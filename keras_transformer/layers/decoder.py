@@ -1,7 +1,10 @@
 """The decoder stack."""
 
+from typing import Any
+
 import keras
 
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._block import TransformerStack
 from keras_transformer.layers.decoder_layer import DecoderLayer
 
@@ -47,10 +50,16 @@ class Decoder(TransformerStack):
 
     layer_class = DecoderLayer
 
-    def build(self, x_shape, encoder_output_shape):
+    def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         self._build_sublayers(x_shape, encoder_output_shape)
 
-    def call(self, x, encoder_output, self_attention_mask=None, cross_attention_mask=None):
+    def call(
+        self,
+        x: Tensor,
+        encoder_output: Tensor,
+        self_attention_mask: Tensor | None = None,
+        cross_attention_mask: Tensor | None = None,
+    ) -> Tensor:
         """Decodes all positions at once.
 
         Args:
@@ -72,7 +81,7 @@ class Decoder(TransformerStack):
             )
         return self.final_norm(x)
 
-    def start(self, encoder_output, length):
+    def start(self, encoder_output: Tensor, length: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Prepares decoding step by step.
 
         Args:
@@ -84,9 +93,18 @@ class Decoder(TransformerStack):
             per layer.
         """
         starts = [layer.start(encoder_output, length) for layer in self.layers]
-        return tuple(zip(*starts, strict=True))
+        cache, memory = zip(*starts, strict=True)
+        return cache, memory
 
-    def step(self, x, position, cache, memory, self_attention_mask, cross_attention_mask=None):
+    def step(
+        self,
+        x: Tensor,
+        position: Tensor | int,
+        cache: tuple[Any, ...],
+        memory: tuple[Any, ...],
+        self_attention_mask: Tensor,
+        cross_attention_mask: Tensor | None = None,
+    ) -> tuple[Tensor, tuple[Any, ...]]:
         """Decodes one position using the KV cache, with the same result as `call`.
 
         Args:
@@ -107,5 +125,5 @@ class Decoder(TransformerStack):
             new_cache.append(layer_cache)
         return self.final_norm(x), tuple(new_cache)
 
-    def compute_output_shape(self, x_shape, encoder_output_shape):
+    def compute_output_shape(self, x_shape: Shape, encoder_output_shape: Shape) -> Shape:
         return x_shape

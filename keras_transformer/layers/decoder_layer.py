@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_vectors
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._block import TransformerBlock
 from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.feed_forward import FeedForward
@@ -49,7 +50,7 @@ class DecoderLayer(TransformerBlock):
         self.feed_forward = self._sublayer(FeedForward, "feed_forward")
         self.add_norm_3 = self._sublayer(AddNormalization, "add_norm_3")
 
-    def build(self, x_shape, encoder_output_shape):
+    def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         check_vectors(x_shape, self.settings.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.add_norm_1.build(x_shape, x_shape)
@@ -59,7 +60,7 @@ class DecoderLayer(TransformerBlock):
         self.add_norm_3.build(x_shape, x_shape)
         self.built = True
 
-    def build_graph(self, sequence_length):
+    def build_graph(self, sequence_length: int) -> keras.Model:
         """Builds a functional model of the sub-layers, for `summary()`.
 
         Args:
@@ -75,7 +76,13 @@ class DecoderLayer(TransformerBlock):
             self.build(x.shape, encoder_output.shape)
         return keras.Model([x, encoder_output], self.call(x, encoder_output), name=self.name)
 
-    def call(self, x, encoder_output, self_attention_mask=None, cross_attention_mask=None):
+    def call(
+        self,
+        x: Tensor,
+        encoder_output: Tensor,
+        self_attention_mask: Tensor | None = None,
+        cross_attention_mask: Tensor | None = None,
+    ) -> Tensor:
         """Applies the layer to all positions at once.
 
         Args:
@@ -93,7 +100,9 @@ class DecoderLayer(TransformerBlock):
         x = self.add_norm_2(x, self.cross_attention(y, z, z, attention_mask=cross_attention_mask))
         return self.add_norm_3(x, self.feed_forward(self.add_norm_3.sublayer_input(x)))
 
-    def start(self, encoder_output, length):
+    def start(
+        self, encoder_output: Tensor, length: int
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """Prepares decoding step by step.
 
         Args:
@@ -107,7 +116,15 @@ class DecoderLayer(TransformerBlock):
         cache = self.self_attention.start(ops.shape(encoder_output)[0], length)
         return cache, self.cross_attention.project(encoder_output, encoder_output)
 
-    def step(self, x, position, cache, memory, self_attention_mask, cross_attention_mask=None):
+    def step(
+        self,
+        x: Tensor,
+        position: Tensor | int,
+        cache: tuple[Tensor, Tensor],
+        memory: tuple[Tensor, Tensor],
+        self_attention_mask: Tensor,
+        cross_attention_mask: Tensor | None = None,
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Applies the layer to one position using the KV cache, with the same result as `call`.
 
         Args:
@@ -128,5 +145,5 @@ class DecoderLayer(TransformerBlock):
         x = self.add_norm_2(x, self.cross_attention.attend(y, *memory, cross_attention_mask))
         return self.add_norm_3(x, self.feed_forward(self.add_norm_3.sublayer_input(x))), cache
 
-    def compute_output_shape(self, x_shape, encoder_output_shape):
+    def compute_output_shape(self, x_shape: Shape, encoder_output_shape: Shape) -> Shape:
         return x_shape

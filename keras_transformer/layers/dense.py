@@ -1,5 +1,7 @@
 """A deprecated name of the dense layer."""
 
+from typing import Any
+
 import keras
 
 from keras_transformer._utils.deprecation import warn_deprecated
@@ -17,6 +19,6 @@ class Dense(keras.layers.Dense):
         *args, **kwargs: see `keras.layers.Dense`.
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn_deprecated("keras_transformer.Dense is deprecated: use keras.layers.Dense.")
         super().__init__(*args, **kwargs)

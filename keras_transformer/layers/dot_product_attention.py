@@ -1,10 +1,12 @@
 """Scaled dot-product attention."""
 
 import math
+from typing import Any
 
 import keras
 from keras import ops
 
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import store_attention, store_queries_and_keys
@@ -41,15 +43,15 @@ class DotProductAttention(AttentionMaskMixin, keras.layers.Layer):
         array([[[2.]]], dtype=float32)
     """
 
-    def __init__(self, rate=0.0, **kwargs):
+    def __init__(self, rate: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rate = rate
         self.dropout = Dropout(rate, dtype=self.dtype_policy, name="dropout")
 
-    def build(self, queries_shape, keys_shape, values_shape):
+    def build(self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape) -> None:
         self.built = True
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         d_k = kwargs.get("d_k", args[3] if len(args) > 3 else None)
         if isinstance(d_k, int):
             raise TypeError(
@@ -58,7 +60,9 @@ class DotProductAttention(AttentionMaskMixin, keras.layers.Layer):
             )
         return super().__call__(*args, **kwargs)
 
-    def call(self, queries, keys, values, attention_mask=None):
+    def call(
+        self, queries: Tensor, keys: Tensor, values: Tensor, attention_mask: Tensor | None = None
+    ) -> Tensor:
         """Computes the attention.
 
         Args:
@@ -77,10 +81,12 @@ class DotProductAttention(AttentionMaskMixin, keras.layers.Layer):
         store_attention(self, weights)
         return ops.matmul(self.dropout(ops.cast(weights, values.dtype)), values)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "rate": self.rate}
 
-    def compute_output_shape(self, queries_shape, keys_shape, values_shape):
+    def compute_output_shape(
+        self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape
+    ) -> Shape:
         return (*queries_shape[:-1], values_shape[-1])
 
 

@@ -1,10 +1,13 @@
 """Dropout with fewer random numbers."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_rate
+from keras_transformer._utils.types import Tensor
 
 _LEVELS = 2**16
 
@@ -40,11 +43,11 @@ class Dropout(ArgumentNamesMixin, keras.layers.Dropout):
         array([0., 2.], dtype=float32)
     """
 
-    def __init__(self, rate, **kwargs):
+    def __init__(self, rate: float, **kwargs: Any) -> None:
         check_rate(rate=rate)
         super().__init__(rate, **kwargs)
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
         """Applies dropout if `training`.
 
         Args:

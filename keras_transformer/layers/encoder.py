@@ -1,7 +1,10 @@
 """The encoder stack."""
 
+from typing import Any
+
 import keras
 
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._block import TransformerStack
 from keras_transformer.layers.encoder_layer import EncoderLayer
 
@@ -43,10 +46,10 @@ class Encoder(TransformerStack):
 
     layer_class = EncoderLayer
 
-    def build(self, x_shape):
+    def build(self, x_shape: Shape) -> None:
         self._build_sublayers(x_shape)
 
-    def call(self, x, attention_mask=None):
+    def call(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Encodes all positions at once.
 
         Args:
@@ -61,7 +64,7 @@ class Encoder(TransformerStack):
             x = layer(x, attention_mask=attention_mask)
         return self.final_norm(x)
 
-    def start(self, batch_size, length):
+    def start(self, batch_size: int, length: int) -> tuple[Any, ...]:
         """Creates the empty cache of `step`.
 
         Args:
@@ -73,7 +76,9 @@ class Encoder(TransformerStack):
         """
         return tuple(layer.start(batch_size, length) for layer in self.layers)
 
-    def step(self, x, position, cache, attention_mask):
+    def step(
+        self, x: Tensor, position: Tensor | int, cache: tuple[Any, ...], attention_mask: Tensor
+    ) -> tuple[Tensor, tuple[Any, ...]]:
         """Encodes one position using the KV cache, with the same result as causal `call`.
 
         Args:
@@ -91,5 +96,5 @@ class Encoder(TransformerStack):
             new_cache.append(layer_cache)
         return self.final_norm(x), tuple(new_cache)
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape: Shape) -> Shape:
         return x_shape

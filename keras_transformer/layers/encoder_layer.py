@@ -3,6 +3,7 @@
 import keras
 
 from keras_transformer._utils.checks import check_vectors
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._block import TransformerBlock
 from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.feed_forward import FeedForward
@@ -47,7 +48,7 @@ class EncoderLayer(TransformerBlock):
         self.feed_forward = self._sublayer(FeedForward, "feed_forward")
         self.add_norm_2 = self._sublayer(AddNormalization, "add_norm_2")
 
-    def build(self, x_shape):
+    def build(self, x_shape: Shape) -> None:
         check_vectors(x_shape, self.settings.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.add_norm_1.build(x_shape, x_shape)
@@ -55,7 +56,7 @@ class EncoderLayer(TransformerBlock):
         self.add_norm_2.build(x_shape, x_shape)
         self.built = True
 
-    def build_graph(self, sequence_length):
+    def build_graph(self, sequence_length: int) -> keras.Model:
         """Builds a functional model of the sub-layers, for `summary()`.
 
         Args:
@@ -69,7 +70,7 @@ class EncoderLayer(TransformerBlock):
             self.build(x.shape)
         return keras.Model(x, self.call(x), name=self.name)
 
-    def call(self, x, attention_mask=None):
+    def call(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Applies the layer to all positions at once.
 
         Args:
@@ -83,7 +84,7 @@ class EncoderLayer(TransformerBlock):
         x = self.add_norm_1(x, self.self_attention(y, y, y, attention_mask=attention_mask))
         return self.add_norm_2(x, self.feed_forward(self.add_norm_2.sublayer_input(x)))
 
-    def start(self, batch_size, length):
+    def start(self, batch_size: int, length: int) -> tuple[Tensor, Tensor]:
         """Creates the empty cache of `step`.
 
         Args:
@@ -95,7 +96,13 @@ class EncoderLayer(TransformerBlock):
         """
         return self.self_attention.start(batch_size, length)
 
-    def step(self, x, position, cache, attention_mask):
+    def step(
+        self,
+        x: Tensor,
+        position: Tensor | int,
+        cache: tuple[Tensor, Tensor],
+        attention_mask: Tensor,
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Applies the layer to one position using the KV cache, as `call` with a causal mask.
 
         Args:
@@ -112,5 +119,5 @@ class EncoderLayer(TransformerBlock):
         x = self.add_norm_1(x, y)
         return self.add_norm_2(x, self.feed_forward(self.add_norm_2.sublayer_input(x))), cache
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape: Shape) -> Shape:
         return x_shape

@@ -1,10 +1,15 @@
 """The position-wise feed-forward network."""
 
+from collections.abc import Callable
+from typing import Any, Self
+
 import keras
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers.dropout import Dropout
+from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -28,7 +33,14 @@ class FeedForward(ArgumentNamesMixin, keras.layers.Layer):
         (2, 5, 8)
     """
 
-    def __init__(self, d_ff, d_model, activation="relu", rate=0.0, **kwargs):
+    def __init__(
+        self,
+        d_ff: int,
+        d_model: int,
+        activation: str | Callable[..., Any] = "relu",
+        rate: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_sizes(d_ff=d_ff, d_model=d_model)
         self.d_ff = d_ff
@@ -41,18 +53,18 @@ class FeedForward(ArgumentNamesMixin, keras.layers.Layer):
         self.outer = keras.layers.Dense(d_model, dtype=dtype, name="outer")
 
     @classmethod
-    def from_settings(cls, settings, **kwargs):
+    def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
         options = (settings.d_ff, settings.d_model, settings.activation, settings.activation_rate)
-        return cls(*options, **kwargs)
+        return cls(*options, **kwargs)  # type: ignore[arg-type]
 
-    def build(self, x_shape):
+    def build(self, x_shape: Shape) -> None:
         self.inner.build(x_shape)
         self.dropout.build((*x_shape[:-1], self.d_ff))
         self.outer.build((*x_shape[:-1], self.d_ff))
         self.built = True
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         """Applies the network to each position.
 
         Args:
@@ -63,10 +75,10 @@ class FeedForward(ArgumentNamesMixin, keras.layers.Layer):
         """
         return self.outer(self.dropout(self.inner(x)))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         sizes = {"d_ff": self.d_ff, "d_model": self.d_model}
         options = {"activation": self.activation, "rate": self.rate}
         return {**super().get_config(), **sizes, **options}
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape: Shape) -> Shape:
         return (*x_shape[:-1], self.d_model)

@@ -1,9 +1,12 @@
 """Layer normalization with a custom gradient."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_positive
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.settings import EPSILON
 
 
@@ -31,18 +34,18 @@ class LayerNormalization(keras.layers.Layer):
         array([[-1.22,  0.  ,  1.22]], dtype=float32)
     """
 
-    def __init__(self, epsilon=EPSILON, **kwargs):
+    def __init__(self, epsilon: float = EPSILON, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
         check_positive(epsilon=epsilon)
         self.epsilon = epsilon
         self.supports_masking = True
 
-    def build(self, x_shape):
+    def build(self, x_shape: Shape) -> None:
         self.gamma = self.add_weight((x_shape[-1],), "ones", autocast=False, name="gamma")
         self.beta = self.add_weight((x_shape[-1],), "zeros", autocast=False, name="beta")
         self.built = True
 
-    def call(self, x, training=False):
+    def call(self, x: Tensor, training: bool = False) -> Tensor:
         """Normalizes the last axis.
 
         Args:
@@ -84,10 +87,10 @@ class LayerNormalization(keras.layers.Layer):
         scale = ops.rsqrt(_mean(ops.square(centered)) + self.epsilon)
         return centered * scale, scale
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape: Shape) -> Shape:
         return x_shape
 
 

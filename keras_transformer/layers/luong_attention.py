@@ -1,9 +1,12 @@
 """Luong attention, global and local."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_sizes, given
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_attention import RecurrentAttention
 from keras_transformer.layers.additive_attention import AdditiveAttention
 from keras_transformer.layers.dot_product_attention import masked_softmax
@@ -47,7 +50,14 @@ class LuongAttention(RecurrentAttention):
         array([1.5, 2. , 2.5], dtype=float32)
     """
 
-    def __init__(self, score="general", window=None, alignment="monotonic", scale=False, **kwargs):
+    def __init__(
+        self,
+        score: str = "general",
+        window: int | None = None,
+        alignment: str = "monotonic",
+        scale: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_choice(("dot", "general", "concat"), score=score)
         check_choice(("monotonic", "predictive"), alignment=alignment)
@@ -59,7 +69,7 @@ class LuongAttention(RecurrentAttention):
         self.alignment = alignment
         self.scale = scale
 
-    def build(self, queries_shape, values_shape):
+    def build(self, queries_shape: Shape, values_shape: Shape) -> None:
         # The sub-layers are created here because their size is that of the queries.
         size = queries_shape[-1]
         if self.score == "dot" and size != values_shape[-1]:
@@ -80,7 +90,7 @@ class LuongAttention(RecurrentAttention):
             self.position.build(queries_shape)
         self.built = True
 
-    def project(self, values):
+    def project(self, values: Tensor) -> Tensor:
         """Computes the keys: Wh, or h itself for the score "dot".
 
         Args:
@@ -93,7 +103,7 @@ class LuongAttention(RecurrentAttention):
             return self.additive.project(values)
         return self.key_projection(values) if self.score == "general" else values
 
-    def scores(self, queries, keys):
+    def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Computes the attention scores before the softmax.
 
         Args:
@@ -109,7 +119,13 @@ class LuongAttention(RecurrentAttention):
             queries = queries / queries.shape[-1] ** 0.5
         return ops.einsum("...td,...sd->...ts", queries, keys)
 
-    def attention_weights(self, queries, scores, attention_mask=None, start=0):
+    def attention_weights(
+        self,
+        queries: Tensor,
+        scores: Tensor,
+        attention_mask: Tensor | None = None,
+        start: Tensor | int = 0,
+    ) -> Tensor:
         if self.window is None:
             return masked_softmax(scores, attention_mask)
         positions = ops.arange(ops.shape(scores)[-1], dtype="float32")
@@ -131,6 +147,6 @@ class LuongAttention(RecurrentAttention):
             length = ops.max(ends, axis=-1, keepdims=True)
         return length * ops.cast(self.position(self.position_hidden(queries)), "float32")
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         choices = {"score": self.score, "window": self.window, "alignment": self.alignment}
         return {**super().get_config(), **choices, "scale": self.scale}

@@ -1,8 +1,11 @@
 """The recurrent decoder with Luong attention."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.luong_attention import LuongAttention
 
@@ -39,14 +42,14 @@ class LuongDecoder(RecurrentDecoder):
 
     def __init__(
         self,
-        units,
-        d_model,
-        cell="gru",
-        score="general",
-        window=None,
-        alignment="monotonic",
-        **kwargs,
-    ):
+        units: int,
+        d_model: int,
+        cell: str = "gru",
+        score: str = "general",
+        window: int | None = None,
+        alignment: str = "monotonic",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(units, d_model, cell, **kwargs)
         self.score = score
         self.window = window
@@ -59,12 +62,12 @@ class LuongDecoder(RecurrentDecoder):
             d_model, "tanh", use_bias=False, dtype=dtype, name="combination"
         )
 
-    def build(self, x_shape, encoder_output_shape):
+    def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         self._build_sublayers(x_shape, encoder_output_shape, cell_input_size=2 * self.d_model)
         self.combination.build((x_shape[0], encoder_output_shape[-1] + self.units))
         self.built = True
 
-    def start(self, encoder_output):
+    def start(self, encoder_output: Tensor) -> tuple[dict[str, Any], tuple[Tensor, Tensor]]:
         cache, memory = super().start(encoder_output)
         shape = (ops.shape(encoder_output)[0], self.d_model)
         return {**cache, "attentional": ops.zeros(shape, self.compute_dtype)}, memory
@@ -79,6 +82,6 @@ class LuongDecoder(RecurrentDecoder):
     def _output(self, x, states):
         return states["attentional"]
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         choices = {"score": self.score, "window": self.window, "alignment": self.alignment}
         return {**super().get_config(), **choices}

@@ -1,12 +1,16 @@
 """Multi-head attention."""
 
+from typing import Any, Self
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._heads import merge_heads, split_heads
 from keras_transformer.layers.dot_product_attention import DotProductAttention
+from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -43,7 +47,9 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         (1, 1, 8)
     """
 
-    def __init__(self, h, d_k, d_v, d_model, rate=0.0, **kwargs):
+    def __init__(
+        self, h: int, d_k: int, d_v: int, d_model: int, rate: float = 0.0, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
         self.h = h
@@ -60,15 +66,15 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         self.attention = DotProductAttention(rate, dtype=self.dtype_policy, name="attention")
 
     @classmethod
-    def from_settings(cls, settings, **kwargs):
+    def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
         sizes = (settings.h, settings.d_k, settings.d_v, settings.d_model, settings.attention_rate)
-        return cls(*sizes, **kwargs)
+        return cls(*sizes, **kwargs)  # type: ignore[arg-type]
 
     def _dense(self, units, name):
         return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
 
-    def build(self, queries_shape, keys_shape, values_shape):
+    def build(self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape) -> None:
         self.query_projection.build(queries_shape)
         self.key_projection.build(keys_shape)
         self.value_projection.build(values_shape)
@@ -77,7 +83,9 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         self.output_projection.build((None, None, self.h * self.d_v))
         self.built = True
 
-    def call(self, queries, keys, values, attention_mask=None):
+    def call(
+        self, queries: Tensor, keys: Tensor, values: Tensor, attention_mask: Tensor | None = None
+    ) -> Tensor:
         """Computes the attention.
 
         Args:
@@ -92,7 +100,7 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         """
         return self.attend(queries, *self.project(keys, values), attention_mask=attention_mask)
 
-    def project(self, keys, values):
+    def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Computes the keys and values of all heads, which decoding reuses in every step.
 
         Args:
@@ -105,7 +113,9 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         keys, values = self.key_projection(keys), self.value_projection(values)
         return split_heads(keys, self.h), split_heads(values, self.h)
 
-    def attend(self, queries, keys, values, attention_mask=None):
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, attention_mask: Tensor | None = None
+    ) -> Tensor:
         """Computes the attention with projected keys and values.
 
         Args:
@@ -128,7 +138,7 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         context = self.attention(queries, keys, values, attention_mask=attention_mask)
         return self.output_projection(merge_heads(context))  # (B, N, T, d_v) -> (B, T, D)
 
-    def start(self, batch_size, length):
+    def start(self, batch_size: int, length: int) -> tuple[Tensor, Tensor]:
         """Creates the empty cache of `step`.
 
         Args:
@@ -141,7 +151,13 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         shape = (batch_size, self.h, length)
         return tuple(ops.zeros((*shape, d), self.compute_dtype) for d in (self.d_k, self.d_v))
 
-    def step(self, x, position, cache, attention_mask=None):
+    def step(
+        self,
+        x: Tensor,
+        position: Tensor | int,
+        cache: tuple[Tensor, Tensor],
+        attention_mask: Tensor | None = None,
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Computes causal self-attention for one position using the KV cache.
 
         Args:
@@ -154,12 +170,14 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
             (B, 1, D), and the next cache.
         """
         new, index = self.project(x, x), (0, 0, position, 0)
-        cache = tuple(ops.slice_update(old, index, y) for old, y in zip(cache, new, strict=True))
-        return self.attend(x, *cache, attention_mask), cache
+        keys, values = (ops.slice_update(x, index, y) for x, y in zip(cache, new, strict=True))
+        return self.attend(x, keys, values, attention_mask), (keys, values)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         sizes = {"h": self.h, "d_k": self.d_k, "d_v": self.d_v, "d_model": self.d_model}
         return {**super().get_config(), **sizes, "rate": self.rate}
 
-    def compute_output_shape(self, queries_shape, keys_shape, values_shape):
+    def compute_output_shape(
+        self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape
+    ) -> Shape:
         return (*queries_shape[:-1], self.d_model)

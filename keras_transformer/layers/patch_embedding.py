@@ -1,9 +1,12 @@
 """Embedding of image patches."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.types import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -33,7 +36,9 @@ class PatchEmbedding(keras.layers.Layer):
         (2, 17, 16)
     """
 
-    def __init__(self, image_size, patch_size, output_dim, **kwargs):
+    def __init__(
+        self, image_size: int | tuple[int, int], patch_size: int, output_dim: int, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         check_sizes(patch_size=patch_size, output_dim=output_dim)
         self.image_size = _pair(image_size)
@@ -55,7 +60,7 @@ class PatchEmbedding(keras.layers.Layer):
             )
         return tuple(side // self.patch_size for side in image_size)
 
-    def build(self, images_shape):
+    def build(self, images_shape: Shape) -> None:
         self.projection.build(images_shape)
         self.class_token = self.add_weight((1, self.output_dim), "zeros", name="class_token")
         shape = (1 + self.grid[0] * self.grid[1], self.output_dim)
@@ -63,7 +68,7 @@ class PatchEmbedding(keras.layers.Layer):
         self.positions = self.add_weight(shape, initializer, name="positions")
         self.built = True
 
-    def call(self, images):
+    def call(self, images: Tensor) -> Tensor:
         """Embeds the patches of images.
 
         Args:
@@ -84,7 +89,7 @@ class PatchEmbedding(keras.layers.Layer):
         tokens = ops.broadcast_to(token, (batch, 1, self.output_dim))
         return ops.concatenate([tokens, x], axis=1) + ops.cast(self.positions, x.dtype)
 
-    def positions_for(self, image_size):
+    def positions_for(self, image_size: int | tuple[int, int]) -> Tensor:
         """Returns the position embeddings interpolated to another image size.
 
         The interpolation of the patch positions is bilinear. The position of the class token does
@@ -114,11 +119,11 @@ class PatchEmbedding(keras.layers.Layer):
         image = ops.image.resize(image, grid, interpolation="bilinear")
         return ops.concatenate([positions[:1], ops.reshape(image, (-1, self.output_dim))], axis=0)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         sizes = {"patch_size": self.patch_size, "output_dim": self.output_dim}
         return {**super().get_config(), "image_size": self.image_size, **sizes}
 
-    def compute_output_shape(self, images_shape):
+    def compute_output_shape(self, images_shape: Shape) -> Shape:
         return (images_shape[0], 1 + self.grid[0] * self.grid[1], self.output_dim)
 
 

@@ -1,12 +1,14 @@
 """Embeddings of tokens and their positions."""
 
 import math
+from typing import Any, Self
 
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_even, check_length, check_positive, check_sizes
 from keras_transformer._utils.deprecation import warn_deprecated
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._position_embedding import PositionEmbedding
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
@@ -43,8 +45,14 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
     """
 
     def __init__(
-        self, seq_length, vocab_size, output_dim, base=10000.0, freeze_words=False, **kwargs
-    ):
+        self,
+        seq_length: int | None,
+        vocab_size: int,
+        output_dim: int,
+        base: float = 10000.0,
+        freeze_words: bool = False,
+        **kwargs: Any,
+    ) -> None:
         if "n" in kwargs:
             warn_deprecated("The argument `n` is deprecated: use `base`.")
             base = kwargs.pop("n")
@@ -69,11 +77,11 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
             self.vocab_size, "words", embeddings_initializer=sinusoids, trainable=False
         )
 
-    def build(self, ids_shape):
+    def build(self, ids_shape: Shape) -> None:
         self.words.build(ids_shape)
         self.built = True
 
-    def call(self, ids, start=0):
+    def call(self, ids: Tensor, start: Tensor | int = 0) -> Tensor:
         """Embeds tokens and their positions.
 
         Args:
@@ -91,11 +99,11 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         positions = sinusoidal_encoding(ops.shape(ids)[1], self.output_dim, self.base, start)
         return words + ops.cast(positions, words.dtype)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "base": self.base, "freeze_words": self.freeze_words}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         if "n" in config:  # saved by version 0.1.0
             config = {**config, "base": config["n"]}
             del config["n"]
@@ -126,18 +134,20 @@ class PositionEmbeddingLayer(PositionEmbedding):
         (1, 3, 8)
     """
 
-    def __init__(self, seq_length, vocab_size, output_dim, **kwargs):
+    def __init__(
+        self, seq_length: int | None, vocab_size: int, output_dim: int, **kwargs: Any
+    ) -> None:
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
         check_sizes(seq_length=seq_length)
         self.words = self._embedding_layer(vocab_size, "words")
         self.positions = self._embedding_layer(seq_length, "positions")
 
-    def build(self, ids_shape):
+    def build(self, ids_shape: Shape) -> None:
         self.words.build(ids_shape)
         self.positions.build((ids_shape[1],))
         self.built = True
 
-    def call(self, ids, start=0):
+    def call(self, ids: Tensor, start: Tensor | int = 0) -> Tensor:
         """Embeds tokens and their positions.
 
         Args:

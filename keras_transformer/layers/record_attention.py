@@ -2,13 +2,18 @@
 
 import contextlib
 import contextvars
+from collections.abc import Iterator
+
+import keras
+
+from keras_transformer._utils.types import Tensor
 
 _weights = contextvars.ContextVar("attention_weights", default=None)
 _queries_and_keys = contextvars.ContextVar("queries_and_keys", default=None)
 
 
 @contextlib.contextmanager
-def record_attention():
+def record_attention() -> Iterator[dict[keras.layers.Layer, Tensor]]:
     """Records the attention weights of all attention layers called in the `with` block.
 
     The forward pass does not change. In a traced function, such as a `tf.function`, use the `with`

@@ -1,8 +1,11 @@
 """Embeddings of tokens, positions and segments."""
 
+from typing import Any
+
 import keras
 
 from keras_transformer._utils.checks import check_sizes, given
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.layers.position_embedding import PositionEmbeddingLayer
@@ -40,14 +43,14 @@ class SegmentEmbedding(PositionEmbeddingLayer):
 
     def __init__(
         self,
-        seq_length,
-        vocab_size,
-        output_dim,
-        num_segments=2,
-        rate=0.0,
-        epsilon=1e-12,
-        **kwargs,
-    ):
+        seq_length: int,
+        vocab_size: int,
+        output_dim: int,
+        num_segments: int = 2,
+        rate: float = 0.0,
+        epsilon: float = 1e-12,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
         check_sizes(**given(num_segments=num_segments))
         self.num_segments = num_segments
@@ -59,14 +62,14 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         self.norm = LayerNormalization(epsilon=epsilon, dtype=dtype, name="norm")
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
 
-    def build(self, ids_shape, segments_shape=None):
+    def build(self, ids_shape: Shape, segments_shape: Shape | None = None) -> None:
         super().build(ids_shape)
         if self.num_segments is not None:
             self.segments.build(ids_shape)
         self.norm.build((*ids_shape, self.output_dim))
         self.built = True
 
-    def call(self, ids, segments=None):
+    def call(self, ids: Tensor, segments: Tensor | None = None) -> Tensor:
         """Embeds tokens, their positions and their segments.
 
         Args:
@@ -86,7 +89,7 @@ class SegmentEmbedding(PositionEmbeddingLayer):
             )
         return self.dropout(self.norm(x))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         options = {
             "num_segments": self.num_segments,
             "rate": self.rate,
@@ -94,5 +97,5 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         }
         return {**super().get_config(), **options}
 
-    def compute_output_shape(self, ids_shape, segments_shape=None):
+    def compute_output_shape(self, ids_shape: Shape, segments_shape: Shape | None = None) -> Shape:
         return (*ids_shape, self.output_dim)

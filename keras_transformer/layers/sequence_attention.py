@@ -1,9 +1,12 @@
 """Attention pooling of a sequence."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_length, check_sizes
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
@@ -33,17 +36,17 @@ class SequenceAttention(AttentionMaskMixin, keras.layers.Layer):
         (2, 4)
     """
 
-    def __init__(self, seq_length, **kwargs):
+    def __init__(self, seq_length: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_sizes(seq_length=seq_length)
         self.seq_length = seq_length
 
-    def build(self, x_shape):
+    def build(self, x_shape: Shape) -> None:
         self.kernel = self.add_weight(shape=(x_shape[-1], 1), name="kernel")
         self.bias = self.add_weight(shape=(self.seq_length, 1), initializer="zeros", name="bias")
         self.built = True
 
-    def call(self, x, attention_mask=None):
+    def call(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Computes the weighted sum of the steps.
 
         Args:
@@ -58,8 +61,8 @@ class SequenceAttention(AttentionMaskMixin, keras.layers.Layer):
         weights = masked_softmax(ops.swapaxes(scores, 1, 2), attention_mask)
         return ops.squeeze(weighted_sum(self, weights, x), axis=1)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "seq_length": self.seq_length}
 
-    def compute_output_shape(self, x_shape):
+    def compute_output_shape(self, x_shape: Shape) -> Shape:
         return (x_shape[0], x_shape[-1])

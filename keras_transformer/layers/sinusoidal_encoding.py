@@ -5,10 +5,13 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_even, check_positive
 from keras_transformer._utils.deprecation import renamed_argument
+from keras_transformer._utils.types import Tensor
 
 
 @renamed_argument("n", "base")
-def sinusoidal_encoding(length, output_dim, base=10000.0, start=0):
+def sinusoidal_encoding(
+    length: int, output_dim: int, base: float = 10000.0, start: Tensor | int = 0
+) -> Tensor:
     """Computes the sinusoidal position encodings of consecutive positions.
 
     Entry 2i of position t is sin(t / base^(2i/D)), and entry 2i + 1 is the cosine. They are

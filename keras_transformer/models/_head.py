@@ -1,6 +1,10 @@
 """The base class of models with a task head."""
 
+from typing import Any, Self
+
 import keras
+
+from keras_transformer.models.bert import Bert
 
 
 class ModelWithHead(keras.Model):
@@ -10,7 +14,7 @@ class ModelWithHead(keras.Model):
     them in every training. Therefore, it is made non-trainable.
     """
 
-    def __init__(self, body, uses_pooler, **kwargs):
+    def __init__(self, body: Bert, uses_pooler: bool, **kwargs: Any) -> None:
         super().__init__(**{"dtype": body.dtype_policy, **kwargs})
         self.body = body
         if not uses_pooler and getattr(body, "pooler", None) is not None:
@@ -20,9 +24,9 @@ class ModelWithHead(keras.Model):
         if not self.body.built:
             self.body.build(input_shape)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "body": keras.saving.serialize_keras_object(self.body)}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         return cls(**{**config, "body": keras.saving.deserialize_keras_object(config["body"])})

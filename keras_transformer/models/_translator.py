@@ -1,9 +1,12 @@
 """The base class of the translation models."""
 
+from typing import Any
+
 import keras
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
 from keras_transformer._utils.deprecation import renamed_method
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers.record_attention import record_attention
 
 
@@ -14,7 +17,7 @@ class Translator(ArgumentNamesMixin, keras.Model):
     `group_attention`.
     """
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Applies the model to `(encoder_input, decoder_input)`; see `call`.
 
         The two inputs may also be separate arguments: `model(encoder_input, decoder_input)`.
@@ -30,7 +33,7 @@ class Translator(ArgumentNamesMixin, keras.Model):
             )
         return super().__call__(*args, **kwargs)
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: tuple[Tensor, Tensor], training: bool | None = None) -> Tensor:
         """Computes the logits of the next target token at every position.
 
         Args:
@@ -45,7 +48,9 @@ class Translator(ArgumentNamesMixin, keras.Model):
         encoder_output = self.encode(encoder_input, training=training)
         return self.decode(decoder_input, encoder_output, encoder_input, training=training)
 
-    def attention_weights(self, encoder_input, decoder_input):
+    def attention_weights(
+        self, encoder_input: Tensor, decoder_input: Tensor
+    ) -> dict[str, list[Tensor]]:
         """Computes the attention weights of every layer and head.
 
         Args:
@@ -60,7 +65,7 @@ class Translator(ArgumentNamesMixin, keras.Model):
             self((encoder_input, decoder_input))
         return self.group_attention(weights)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*input_shape[1], self.dec_vocab_size)
 
     attention_scores = renamed_method("attention_scores", "attention_weights")

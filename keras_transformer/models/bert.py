@@ -1,13 +1,19 @@
 """The BERT encoder."""
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 import keras
 
 from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.types import PathLike, Shape, Tensor
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
 from keras_transformer.pretrained.bert import BERT_HEADS, bert_arguments, load_bert, read_checkpoint
+from keras_transformer.pretrained.checkpoint import Checkpoint
+from keras_transformer.settings import BlockSettings
 
 POOLERS = ("tanh", "relu", None)
 
@@ -46,11 +52,21 @@ class Bert(SettingsMixin, keras.Model):
         ((1, 5, 16), (1, 16))
     """
 
-    default_settings = SettingsMixin.default_settings | {"activation": "gelu", "epsilon": 1e-12}
+    default_settings: Mapping[str, Any] = {
+        **SettingsMixin.default_settings,
+        "activation": "gelu",
+        "epsilon": 1e-12,
+    }
 
     def __init__(
-        self, vocab_size, seq_length, settings=None, num_segments=2, pooler="tanh", **kwargs
-    ):
+        self,
+        vocab_size: int,
+        seq_length: int,
+        settings: BlockSettings | None = None,
+        num_segments: int = 2,
+        pooler: str = "tanh",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(settings, **kwargs)
         check_choice(POOLERS, pooler=pooler)
         self.vocab_size = vocab_size
@@ -70,7 +86,7 @@ class Bert(SettingsMixin, keras.Model):
             self.pooling = keras.layers.Dense(settings.d_model, pooler, dtype=dtype, name="pooling")
 
     @classmethod
-    def from_pretrained(cls, folder, dtype=None):
+    def from_pretrained(cls, folder: PathLike, dtype: Any = None) -> Self:
         """Loads a BERT or DistilBERT with published weights.
 
         Args:
@@ -92,7 +108,7 @@ class Bert(SettingsMixin, keras.Model):
         return body
 
     @classmethod
-    def from_checkpoint(cls, checkpoint, dtype=None):
+    def from_checkpoint(cls, checkpoint: Checkpoint, dtype: Any = None) -> Self:
         """Loads the encoder from a `Checkpoint` that may also hold a task head.
 
         Args:
@@ -108,7 +124,7 @@ class Bert(SettingsMixin, keras.Model):
         load_bert(checkpoint, body)
         return body
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         ids_shape = _ids_shape(input_shape)
         self.embedding.build(ids_shape)
         self.encoder.build((*ids_shape, self.settings.d_model))
@@ -116,7 +132,7 @@ class Bert(SettingsMixin, keras.Model):
             self.pooling.build((ids_shape[0], self.settings.d_model))
         self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Computes the hidden states of the last layer.
 
         Args:
@@ -131,11 +147,11 @@ class Bert(SettingsMixin, keras.Model):
         x = self.embedding(ids, segments)
         return self.encoder(x, attention_mask=padding_mask(ids), training=training)
 
-    def pool(self, x):
+    def pool(self, x: Tensor) -> Tensor:
         """Pools the output of `call`, (B, S, D) -> (B, D): the first token, through the pooler."""
         return x[:, 0] if self.pooler is None else self.pooling(x[:, 0])
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         arguments = {
             "vocab_size": self.vocab_size,
             "seq_length": self.seq_length,
@@ -144,7 +160,7 @@ class Bert(SettingsMixin, keras.Model):
         }
         return {**super().get_config(), **arguments}
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*_ids_shape(input_shape), self.settings.d_model)
 
 

@@ -1,8 +1,11 @@
 """BERT with heads for pre-training and for question answering."""
 
+from typing import Any, Self
+
 import keras
 from keras import ops
 
+from keras_transformer._utils.types import PathLike, Shape, Tensor
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
@@ -36,7 +39,7 @@ class PretrainingBert(ModelWithHead):
         ((1, 2, 100), (1, 2))
     """
 
-    def __init__(self, body, **kwargs):
+    def __init__(self, body: Bert, **kwargs: Any) -> None:
         super().__init__(body, uses_pooler=True, **kwargs)
         if body.num_segments is None or body.pooler is None:
             raise ValueError(
@@ -51,7 +54,7 @@ class PretrainingBert(ModelWithHead):
         self.next = keras.layers.Dense(2, dtype=dtype, name="next")
 
     @classmethod
-    def from_pretrained(cls, folder, dtype=None):
+    def from_pretrained(cls, folder: PathLike, dtype: Any = None) -> Self:
         """Loads a BERT and both heads with published weights; see `Bert.from_pretrained`."""
         checkpoint = read_checkpoint(folder)
         checkpoint.shape("cls.seq_relationship.weight")  # fails early on models without this head
@@ -64,7 +67,7 @@ class PretrainingBert(ModelWithHead):
         checkpoint.check_complete()
         return model
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         ids_shape, segments_shape, _ = input_shape
         self._build_body((ids_shape, segments_shape))
         shape = (*ids_shape, self.body.settings.d_model)
@@ -74,7 +77,7 @@ class PretrainingBert(ModelWithHead):
         self.bias = self.add_weight((self.body.vocab_size,), "zeros", name="bias")
         self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: bool | None = None) -> dict[str, Tensor]:
         """Computes the logits of both pre-training tasks.
 
         Args:
@@ -93,7 +96,7 @@ class PretrainingBert(ModelWithHead):
         logits = logits + ops.cast(self.bias, logits.dtype)
         return {"words": logits, "next": self.next(self.body.pool(x))}
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> dict[str, Shape]:
         ids_shape, _, positions_shape = input_shape
         words = (*positions_shape, self.body.vocab_size)
         return {"words": words, "next": (ids_shape[0], 2)}
@@ -121,12 +124,12 @@ class AnsweringBert(ModelWithHead):
         ((1, 6), (1, 6))
     """
 
-    def __init__(self, body, **kwargs):
+    def __init__(self, body: Bert, **kwargs: Any) -> None:
         super().__init__(body, uses_pooler=False, **kwargs)
         self.span = keras.layers.Dense(2, dtype=self.dtype_policy, name="span")
 
     @classmethod
-    def from_pretrained(cls, folder, dtype=None):
+    def from_pretrained(cls, folder: PathLike, dtype: Any = None) -> Self:
         """Loads a BERT or DistilBERT and this head with published weights.
 
         See `Bert.from_pretrained`.
@@ -139,12 +142,12 @@ class AnsweringBert(ModelWithHead):
         checkpoint.check_complete()
         return model
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         self._build_body(input_shape)
         self.span.build(self.body.compute_output_shape(input_shape))
         self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Tensor, training: bool | None = None) -> dict[str, Tensor]:
         """Computes the logits of every token as the start and as the end of the answer.
 
         Args:
@@ -157,6 +160,6 @@ class AnsweringBert(ModelWithHead):
         scores = self.span(self.body(inputs, training=training))
         return {"start": scores[..., 0], "end": scores[..., 1]}
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> dict[str, Shape]:
         shape = self.body.compute_output_shape(input_shape)[:2]
         return {"start": shape, "end": shape}

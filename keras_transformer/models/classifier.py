@@ -1,10 +1,13 @@
 """A text classifier."""
 
+from typing import Any, Self
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_integers, check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.types import PathLike, Shape, Tensor
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert, ids_and_segments
@@ -44,7 +47,9 @@ class EncoderClassifier(ModelWithHead):
         (2, 3)
     """
 
-    def __init__(self, body, num_labels, pooling="first", rate=0.1, **kwargs):
+    def __init__(
+        self, body: Any, num_labels: int, pooling: str = "first", rate: float = 0.1, **kwargs: Any
+    ) -> None:
         super().__init__(body, uses_pooler=pooling == "pooler", **kwargs)
         check_sizes(num_labels=num_labels)
         check_rate(rate=rate)
@@ -57,7 +62,7 @@ class EncoderClassifier(ModelWithHead):
         self.classifier = keras.layers.Dense(num_labels, dtype=dtype, name="classifier")
 
     @classmethod
-    def from_pretrained(cls, folder, dtype=None):
+    def from_pretrained(cls, folder: PathLike, dtype: Any = None) -> Self:
         """Loads a BERT or DistilBERT and its classifier with published weights.
 
         See `Bert.from_pretrained`.
@@ -77,13 +82,13 @@ class EncoderClassifier(ModelWithHead):
         checkpoint.check_complete()
         return model
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         self._build_body(input_shape)
         batch, _, size = self.body.compute_output_shape(input_shape)
         self.classifier.build((batch, size))
         self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the labels.
 
         Args:
@@ -96,7 +101,7 @@ class EncoderClassifier(ModelWithHead):
         x = self.pool(inputs, training=training)
         return self.classifier(self.dropout(x, training=training))
 
-    def pool(self, inputs, training=None):
+    def pool(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Computes the pooled vector of each text, (B, D); takes the inputs of `call`."""
         x = self.body(inputs, training=training)
         if self.pooling == "first":
@@ -106,11 +111,11 @@ class EncoderClassifier(ModelWithHead):
         ids, _ = ids_and_segments(inputs)
         return masked_mean(x, ids)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {"num_labels": self.num_labels, "pooling": self.pooling, "rate": self.rate}
         return {**super().get_config(), **config}
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> Shape:
         return (self.body.compute_output_shape(input_shape)[0], self.num_labels)
 
 

@@ -1,8 +1,11 @@
 """A recurrent model for time series."""
 
+from typing import Any
+
 import keras
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers.sequence_attention import SequenceAttention
 
 
@@ -29,7 +32,7 @@ class Forecaster(keras.Model):
         (4, 1)
     """
 
-    def __init__(self, units, steps, attention=False, **kwargs):
+    def __init__(self, units: int, steps: int, attention: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_sizes(units=units, steps=steps)
         self.units = units
@@ -43,23 +46,23 @@ class Forecaster(keras.Model):
             self.pooling = SequenceAttention(steps, dtype=dtype, name="pooling")
         self.output_layer = keras.layers.Dense(1, dtype=dtype, name="output_layer")
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         self.recurrent.build(input_shape)
         if self.attention:
             self.pooling.build(self.recurrent.compute_output_shape(input_shape))
         self.output_layer.build((input_shape[0], self.units))
         self.built = True
 
-    def call(self, x):
+    def call(self, x: Tensor) -> Tensor:
         """Predicts the next value of each series: floats, (B, T, 1) -> (B, 1)."""
         x = self.recurrent(x)
         if self.attention:
             x = self.pooling(x)
         return self.output_layer(x)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         arguments = {"units": self.units, "steps": self.steps, "attention": self.attention}
         return {**super().get_config(), **arguments}
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> Shape:
         return (input_shape[0], 1)

@@ -1,15 +1,20 @@
 """Language models, recurrent and Transformer."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
+from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -41,7 +46,9 @@ class LSTMLanguageModel(keras.Model):
         (1, 4, 100)
     """
 
-    def __init__(self, vocab_size, d_model, units, n, rate, **kwargs):
+    def __init__(
+        self, vocab_size: int, d_model: int, units: int, n: int, rate: float, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         check_sizes(vocab_size=vocab_size, d_model=d_model, units=units, n=n)
         check_rate(rate=rate)
@@ -59,7 +66,7 @@ class LSTMLanguageModel(keras.Model):
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         self.embedding.build(input_shape)
         for i, lstm in enumerate(self.lstms):
             lstm.build((*input_shape, self.units if i else self.d_model))
@@ -67,7 +74,7 @@ class LSTMLanguageModel(keras.Model):
         self.projection.build((*input_shape, self.units))
         self.built = True
 
-    def call(self, tokens, training=None):
+    def call(self, tokens: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the next token at every position.
 
         Args:
@@ -82,7 +89,7 @@ class LSTMLanguageModel(keras.Model):
             x = lstm(self.dropout(x, training=training), mask=mask, training=training)
         return self.projection(self.dropout(x, training=training))
 
-    def start(self, source, length, copies=1):
+    def start(self, source: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
         """Returns the initial state for generating step by step.
 
         Args:
@@ -98,7 +105,9 @@ class LSTMLanguageModel(keras.Model):
         zeros = [ops.zeros((rows, self.units), self.compute_dtype) for _ in range(2 * self.n)]
         return tuple(zip(zeros[::2], zeros[1::2], strict=True)), ()
 
-    def step(self, tokens, position, cache, memory):
+    def step(
+        self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
+    ) -> tuple[Tensor, Any]:
         """Computes the logits of the next token from one token and the LSTM states.
 
         Args:
@@ -116,11 +125,11 @@ class LSTMLanguageModel(keras.Model):
             new_cache.append(tuple(states))
         return self.projection(x), tuple(new_cache)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         sizes = {"vocab_size": self.vocab_size, "d_model": self.d_model, "units": self.units}
         return {**super().get_config(), **sizes, "n": self.n, "rate": self.rate}
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*input_shape, self.vocab_size)
 
 
@@ -158,9 +167,16 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         True
     """
 
-    default_settings = SettingsMixin.default_settings | {"norm_first": True}
+    default_settings: Mapping[str, Any] = {**SettingsMixin.default_settings, "norm_first": True}
 
-    def __init__(self, vocab_size, seq_length=None, settings=None, tie_output=True, **kwargs):
+    def __init__(
+        self,
+        vocab_size: int,
+        seq_length: int | None = None,
+        settings: BlockSettings | None = None,
+        tie_output: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(settings, **kwargs)
         self.vocab_size = vocab_size
         self.seq_length = seq_length
@@ -173,7 +189,7 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         if not tie_output:
             self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         self.embedding.build(input_shape)
         shape = (*input_shape, self.settings.d_model)
         self.encoder.build(shape)
@@ -181,7 +197,7 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
             self.projection.build(shape)
         self.built = True
 
-    def call(self, tokens, training=None):
+    def call(self, tokens: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the next token at every position.
 
         Args:
@@ -202,7 +218,7 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
     def _to_logits(self, x, embeddings=None):
         return self.embedding.to_logits(x, embeddings) if self.tie_output else self.projection(x)
 
-    def start(self, source, length, copies=1):
+    def start(self, source: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
         """Allocates the KV cache for generating step by step.
 
         Args:
@@ -219,7 +235,9 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         memory = self.embedding.vectors(self.compute_dtype) if self.tie_output else ()
         return {"layers": self.encoder.start(rows, length), "seen": seen}, memory
 
-    def step(self, tokens, position, cache, memory):
+    def step(
+        self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
+    ) -> tuple[Tensor, Any]:
         """Computes the logits of the next token from one token and the KV cache.
 
         Args:
@@ -237,7 +255,7 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         x, layers = self.encoder.step(x, position, cache["layers"], ops.expand_dims(seen, 1))
         return self._to_logits(ops.squeeze(x, axis=1), memory), {"layers": layers, "seen": seen}
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         arguments = {
             "vocab_size": self.vocab_size,
             "seq_length": self.seq_length,
@@ -245,5 +263,5 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         }
         return {**super().get_config(), **arguments}
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*input_shape, self.vocab_size)

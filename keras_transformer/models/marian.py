@@ -1,10 +1,13 @@
 """Loads published Marian translation models from a folder in the Hugging Face layout."""
 
+from typing import Any
+
 import numpy as np
 from keras import ops
 
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
+from keras_transformer._utils.types import PathLike
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.pretrained.checkpoint import Checkpoint
@@ -23,7 +26,9 @@ _EMBEDDINGS = (
 _POSITIONS = ("model.encoder.embed_positions.", "model.decoder.embed_positions.")
 
 
-def read_marian(folder, dtype="float32"):
+def read_marian(
+    folder: PathLike, dtype: Any = "float32"
+) -> tuple[TransformerModel, MarianTokenizer, MarianTokenizer]:
     """Loads a published Marian model and its tokenizers.
 
     Args:

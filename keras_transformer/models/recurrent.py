@@ -1,9 +1,12 @@
 """The recurrent translation model with attention."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.types import Tensor
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.luong_decoder import LuongDecoder
@@ -58,19 +61,19 @@ class RecurrentTranslator(Translator):
 
     def __init__(
         self,
-        enc_vocab_size,
-        dec_vocab_size,
-        d_model,
-        units,
-        rate,
-        attention="bahdanau",
-        cell="gru",
-        score="general",
-        window=None,
-        alignment="monotonic",
-        bidirectional=True,
-        **kwargs,
-    ):
+        enc_vocab_size: int,
+        dec_vocab_size: int,
+        d_model: int,
+        units: int,
+        rate: float,
+        attention: str = "bahdanau",
+        cell: str = "gru",
+        score: str = "general",
+        window: int | None = None,
+        alignment: str = "monotonic",
+        bidirectional: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
         check_sizes(d_model=d_model, units=units)
@@ -116,14 +119,14 @@ class RecurrentTranslator(Translator):
     def _embedding(self, vocab_size, name):
         return keras.layers.Embedding(vocab_size, self.d_model, dtype=self.dtype_policy, name=name)
 
-    def _encoder(self):
+    def _encoder(self) -> keras.layers.Layer:
         options = {"return_sequences": True, "dtype": self.dtype_policy}
         if not self.bidirectional:
             return _RNNS[self.cell](self.units, name="encoder", **options)
         forward = _RNNS[self.cell](self.units // 2, name=self.cell, **options)
         return keras.layers.Bidirectional(forward, dtype=self.dtype_policy, name="encoder")
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         (batch, source_length), (_, target_length) = input_shape
         self.source_embedding.build((batch, source_length))
         self.target_embedding.build((batch, target_length))
@@ -134,7 +137,7 @@ class RecurrentTranslator(Translator):
         self.projection.build(target_shape)
         self.built = True
 
-    def encode(self, encoder_input, training=None):
+    def encode(self, encoder_input: Tensor, training: bool | None = None) -> Tensor:
         """Encodes the source.
 
         Args:
@@ -148,7 +151,13 @@ class RecurrentTranslator(Translator):
         mask = ops.squeeze(padding_mask(encoder_input), axis=1)
         return self.encoder(x, mask=mask, training=training)
 
-    def decode(self, decoder_input, encoder_output, encoder_input, training=None):
+    def decode(
+        self,
+        decoder_input: Tensor,
+        encoder_output: Tensor,
+        encoder_input: Tensor,
+        training: bool | None = None,
+    ) -> Tensor:
         """Computes the logits of the next target token at every position, from the encoded source.
 
         Args:
@@ -164,7 +173,7 @@ class RecurrentTranslator(Translator):
         x = self.decoder(x, encoder_output, attention_mask=padding_mask(encoder_input))
         return self.projection(self.dropout(x, training=training))
 
-    def start(self, encoder_input, length, copies=1):
+    def start(self, encoder_input: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
         """Encodes the source and returns the initial state for decoding step by step.
 
         Args:
@@ -182,7 +191,9 @@ class RecurrentTranslator(Translator):
         cache_and_memory = cache, {"decoder": memory, "mask": padding_mask(encoder_input)}
         return keras.tree.map_structure(lambda x: ops.repeat(x, copies, axis=0), cache_and_memory)
 
-    def step(self, tokens, position, cache, memory):
+    def step(
+        self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
+    ) -> tuple[Tensor, Any]:
         """Computes the logits of the next target token from one token and the recurrent state.
 
         The logits equal those of `decode` at this position.
@@ -200,7 +211,7 @@ class RecurrentTranslator(Translator):
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache
 
-    def group_attention(self, weights):
+    def group_attention(self, weights: dict[keras.layers.Layer, Tensor]) -> dict[str, list[Tensor]]:
         """Groups the output of `record_attention` as `attention_weights` returns it.
 
         Args:
@@ -215,7 +226,7 @@ class RecurrentTranslator(Translator):
             return {}
         return {"cross": [ops.expand_dims(weights[attention], axis=1)]}
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         arguments = {
             "enc_vocab_size": self.enc_vocab_size,
             "dec_vocab_size": self.dec_vocab_size,

@@ -1,5 +1,7 @@
 """The Transformer for translation."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -10,12 +12,14 @@ from keras_transformer._utils.checks import (
     given,
 )
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.types import Tensor
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.models._translator import Translator
+from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -75,24 +79,24 @@ class TransformerModel(SettingsMixin, Translator):
 
     def __init__(
         self,
-        enc_vocab_size,
-        dec_vocab_size,
-        enc_seq_length=None,
-        dec_seq_length=None,
-        h=None,
-        d_k=None,
-        d_v=None,
-        d_model=None,
-        d_ff_inner=None,
-        n=None,
-        rate=None,
+        enc_vocab_size: int,
+        dec_vocab_size: int,
+        enc_seq_length: int | None = None,
+        dec_seq_length: int | None = None,
+        h: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        d_model: int | None = None,
+        d_ff_inner: int | None = None,
+        n: int | None = None,
+        rate: float | None = None,
         *,
-        settings=None,
-        tie_output=False,
-        share_embeddings=False,
-        output_bias=False,
-        **kwargs,
-    ):
+        settings: BlockSettings | None = None,
+        tie_output: bool = False,
+        share_embeddings: bool = False,
+        output_bias: bool = False,
+        **kwargs: Any,
+    ) -> None:
         sizes = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff_inner": d_ff_inner}
         super().__init__(settings, {**sizes, "n": n, "rate": rate}, **kwargs)
         check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
@@ -132,7 +136,7 @@ class TransformerModel(SettingsMixin, Translator):
             None, vocab_size, self.settings.d_model, dtype=self.dtype_policy, name=name
         )
 
-    def build(self, input_shape):
+    def build(self, input_shape: Any) -> None:
         (batch, source_length), (_, target_length) = input_shape
         source_shape = (batch, source_length, self.settings.d_model)
         target_shape = (batch, target_length, self.settings.d_model)
@@ -147,7 +151,7 @@ class TransformerModel(SettingsMixin, Translator):
             self.bias = self.add_weight((self.dec_vocab_size,), "zeros", name="output_bias")
         self.built = True
 
-    def encode(self, encoder_input, training=None):
+    def encode(self, encoder_input: Tensor, training: bool | None = None) -> Tensor:
         """Encodes the source.
 
         Args:
@@ -161,7 +165,13 @@ class TransformerModel(SettingsMixin, Translator):
         x = self.source_embedding(encoder_input)
         return self.encoder(x, attention_mask=padding_mask(encoder_input), training=training)
 
-    def decode(self, decoder_input, encoder_output, encoder_input, training=None):
+    def decode(
+        self,
+        decoder_input: Tensor,
+        encoder_output: Tensor,
+        encoder_input: Tensor,
+        training: bool | None = None,
+    ) -> Tensor:
         """Computes the logits of the next target token at every position, from the encoded source.
 
         Args:
@@ -190,7 +200,7 @@ class TransformerModel(SettingsMixin, Translator):
         logits = self.target_embedding.to_logits(x, embeddings)
         return logits + ops.cast(self.bias, logits.dtype) if self.output_bias else logits
 
-    def start(self, encoder_input, length, copies=1):
+    def start(self, encoder_input: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
         """Encodes the source and allocates the cache for decoding step by step.
 
         Args:
@@ -214,7 +224,9 @@ class TransformerModel(SettingsMixin, Translator):
         embeddings = self.target_embedding.vectors(self.compute_dtype) if self.tie_output else ()
         return cache, {**rows, "embeddings": embeddings}
 
-    def step(self, tokens, position, cache, memory):
+    def step(
+        self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
+    ) -> tuple[Tensor, Any]:
         """Computes the logits of the next target token from one token and the KV cache.
 
         The logits equal those of `decode` at this position.
@@ -241,7 +253,7 @@ class TransformerModel(SettingsMixin, Translator):
         logits = self._to_logits(ops.squeeze(x, axis=1), memory["embeddings"])
         return logits, {"layers": layers, "seen": seen}
 
-    def group_attention(self, weights):
+    def group_attention(self, weights: dict[keras.layers.Layer, Tensor]) -> dict[str, list[Tensor]]:
         """Groups the output of `record_attention` by kind of attention and layer.
 
         Args:
@@ -262,7 +274,7 @@ class TransformerModel(SettingsMixin, Translator):
             if all(layer.attention in weights for layer in layers)
         }
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         arguments = {
             "enc_vocab_size": self.enc_vocab_size,
             "dec_vocab_size": self.dec_vocab_size,

@@ -1,11 +1,16 @@
 """The Vision Transformer."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import keras
 
 from keras_transformer._utils.checks import check_sizes, given
+from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
+from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -40,13 +45,22 @@ class VisionTransformer(SettingsMixin, keras.Model):
         ((2, 10), (2, 17, 16))
     """
 
-    default_settings = SettingsMixin.default_settings | {
+    default_settings: Mapping[str, Any] = {
+        **SettingsMixin.default_settings,
         "activation": "gelu",
         "norm_first": True,
         "epsilon": 1e-6,  # as in the published models
     }
 
-    def __init__(self, image_size, patch_size, num_classes, settings=None, d_head=None, **kwargs):
+    def __init__(
+        self,
+        image_size: int | tuple[int, int],
+        patch_size: int,
+        num_classes: int,
+        settings: BlockSettings | None = None,
+        d_head: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(settings, **kwargs)
         check_sizes(num_classes=num_classes)
         check_sizes(**given(d_head=d_head))
@@ -65,7 +79,7 @@ class VisionTransformer(SettingsMixin, keras.Model):
             num_classes, kernel_initializer=kernel_initializer, dtype=dtype, name="classifier"
         )
 
-    def build(self, images_shape):
+    def build(self, images_shape: Shape) -> None:
         self.embedding.build(images_shape)
         shape = self.embedding.compute_output_shape(images_shape)
         self.encoder.build(shape)
@@ -74,19 +88,21 @@ class VisionTransformer(SettingsMixin, keras.Model):
         self.classifier.build((shape[0], self.d_head or shape[-1]))
         self.built = True
 
-    def call(self, images, training=None):
+    def call(self, images: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the classes: images (B, H, W, C) -> (B, K)."""
         x = self.encode(images, training=training)[:, 0]
         return self.classifier(x if self.d_head is None else self.hidden(x))
 
-    def encode(self, images, training=None):
+    def encode(self, images: Tensor, training: bool | None = None) -> Tensor:
         """Computes the hidden states of the last layer: images (B, H, W, C) -> (B, T, D).
 
         The class token comes first, then the patches row by row.
         """
         return self.encoder(self.embedding(images), training=training)
 
-    def for_fine_tuning(self, num_classes, image_size=None):
+    def for_fine_tuning(
+        self, num_classes: int, image_size: int | tuple[int, int] | None = None
+    ) -> "VisionTransformer":
         """Builds a copy of this model for another task, to be fine-tuned.
 
         Args:
@@ -125,7 +141,7 @@ class VisionTransformer(SettingsMixin, keras.Model):
         model.embedding.positions.assign(self.embedding.positions_for(size))
         return model
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         arguments = {
             "image_size": self.embedding.image_size,
             "patch_size": self.embedding.patch_size,
@@ -134,5 +150,5 @@ class VisionTransformer(SettingsMixin, keras.Model):
         }
         return {**super().get_config(), **arguments}
 
-    def compute_output_shape(self, images_shape):
+    def compute_output_shape(self, images_shape: Shape) -> Shape:
         return (images_shape[0], self.num_classes)

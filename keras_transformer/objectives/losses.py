@@ -1,13 +1,18 @@
 """Cross entropy over the tokens that are not padding."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_rate
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.types import Tensor
 
 
-def masked_cross_entropy(target, logits, label_smoothing=0.0):
+def masked_cross_entropy(
+    target: Tensor, logits: Tensor, label_smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """Computes the total cross entropy of the tokens that are not padding.
 
     Label smoothing moves the probability ε from the target token to the whole vocabulary, evenly.
@@ -113,13 +118,17 @@ class MaskedCrossEntropy(keras.losses.Loss):
         1.609
     """
 
-    def __init__(self, label_smoothing=0.0, name="masked_cross_entropy", **kwargs):
+    def __init__(
+        self, label_smoothing: float = 0.0, name: str = "masked_cross_entropy", **kwargs: Any
+    ) -> None:
         # `call` returns the mean over tokens already, so there is nothing left to reduce.
         super().__init__(name=name, **{"reduction": "sum", **kwargs})
         check_rate(label_smoothing=label_smoothing)
         self.label_smoothing = label_smoothing
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
+    def __call__(
+        self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
+    ) -> Tensor:
         """Computes the mean loss of (B, T) ids and (B, T, V) logits; without sample weights."""
         if sample_weight is not None:
             raise ValueError("This loss counts every token alike: leave `sample_weight` out.")
@@ -127,11 +136,11 @@ class MaskedCrossEntropy(keras.losses.Loss):
         # recurrent layers attach to their outputs.
         return self.call(y_true, y_pred)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         """Computes the mean loss, a float32 scalar, of (B, T) ids and (B, T, V) logits."""
         target = ops.cast(y_true, "int32")
         total, count = masked_cross_entropy(target, y_pred, self.label_smoothing)
         return total / ops.maximum(count, 1.0)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "label_smoothing": self.label_smoothing}

@@ -1,9 +1,12 @@
 """Accuracy and perplexity over the tokens that are not padding."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.types import Tensor
 from keras_transformer.objectives.losses import masked_cross_entropy, token_losses
 
 
@@ -58,10 +61,12 @@ class MaskedAccuracy(keras.metrics.Mean):
         0.5
     """
 
-    def __init__(self, name="masked_accuracy", **kwargs):
+    def __init__(self, name: str = "masked_accuracy", **kwargs: Any) -> None:
         super().__init__(name=name, **kwargs)
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(
+        self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
+    ) -> None:
         """Adds a batch of (B, T) ids and (B, T, V) logits; ignores `sample_weight`."""
         correct, count = masked_accuracy(ops.cast(y_true, "int32"), y_pred)
         super().update_state(correct / ops.maximum(count, 1.0), sample_weight=count)
@@ -80,13 +85,15 @@ class Perplexity(keras.metrics.Mean):
         5.0
     """
 
-    def __init__(self, name="perplexity", **kwargs):
+    def __init__(self, name: str = "perplexity", **kwargs: Any) -> None:
         super().__init__(name=name, **kwargs)
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
+    def update_state(
+        self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
+    ) -> None:
         """Adds a batch of (B, T) ids and (B, T, V) logits; ignores `sample_weight`."""
         total, count = masked_cross_entropy(ops.cast(y_true, "int32"), y_pred)
         super().update_state(total / ops.maximum(count, 1.0), sample_weight=count)
 
-    def result(self):
+    def result(self) -> Tensor:
         return ops.exp(super().result())

@@ -6,7 +6,7 @@ from keras_transformer.backends import adam_class
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Adam(adam_class()):
+class Adam(adam_class()):  # type: ignore[misc]
     """Adam optimizer with a fused update on TensorFlow, otherwise the same as Keras's.
 
     On TensorFlow one operation updates a variable instead of a dozen. With Keras's Adam a training

@@ -1,10 +1,13 @@
 """Learning-rate schedules."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_positive, check_sizes, given
 from keras_transformer._utils.deprecation import renamed_argument
+from keras_transformer._utils.types import Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -45,7 +48,14 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         [0.0078, 0.125, 0.0]
     """
 
-    def __init__(self, d_model, warmup_steps=4000, scale=1.0, accumulation=1, total_steps=None):
+    def __init__(
+        self,
+        d_model: int,
+        warmup_steps: int = 4000,
+        scale: float = 1.0,
+        accumulation: int = 1,
+        total_steps: int | None = None,
+    ) -> None:
         sizes = {"d_model": d_model, "warmup_steps": warmup_steps, "accumulation": accumulation}
         check_sizes(**sizes, **given(total_steps=total_steps))
         check_positive(scale=scale)
@@ -60,7 +70,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.accumulation = accumulation
         self.total_steps = total_steps
 
-    def __call__(self, step):
+    def __call__(self, step: Tensor | int) -> Tensor:
         """Returns the learning rate after `step` batches, a float32 scalar."""
         updates = ops.cast(step, "float32")
         if self.accumulation > 1:
@@ -76,7 +86,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         left = ops.maximum(end - t, 0.0) / (end - self.warmup_steps)  # 1 at the peak
         return self.warmup_steps**-0.5 * left
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             "d_model": self.d_model,
             "warmup_steps": self.warmup_steps,
@@ -87,7 +97,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 
 @renamed_argument("highest", "peak")
-def warmup_cosine(peak, steps):
+def warmup_cosine(peak: float, steps: int) -> keras.optimizers.schedules.CosineDecay:
     """Builds a learning-rate schedule with linear warm-up and cosine decay to 0.
 
     Args:

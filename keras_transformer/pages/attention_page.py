@@ -1,6 +1,7 @@
 """Interactive attention weights as a self-contained HTML page."""
 
 import json
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -9,6 +10,8 @@ from keras import ops
 
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, START_ID
+from keras_transformer._utils.types import PathLike
+from keras_transformer.inference.translate import Hypothesis, Translate
 from keras_transformer.layers.record_attention import record_attention, record_queries_and_keys
 
 _VIEW_NAMES = {
@@ -44,15 +47,15 @@ class AttentionView(NamedTuple):
     """
 
     name: str
-    query_tokens: list
-    key_tokens: list
-    weights: Any
-    queries: Any = None
-    keys: Any = None
+    query_tokens: list[str]
+    key_tokens: list[str]
+    weights: np.ndarray
+    queries: np.ndarray | None = None
+    keys: np.ndarray | None = None
     causal: bool = False
 
 
-def write_attention_page(path, views, title):
+def write_attention_page(path: PathLike, views: Iterable[AttentionView], title: str) -> None:
     """Writes attention weights as a self-contained, interactive HTML file.
 
     The page connects query and key tokens with lines and lets the reader select the layer and the
@@ -94,7 +97,7 @@ def make_attention_page(views, title):
     return before + text + after
 
 
-def hypothesis_views(hypothesis):
+def hypothesis_views(hypothesis: Hypothesis) -> list[AttentionView]:
     """Returns views of the attention weights that were recorded during the search.
 
     Args:
@@ -123,7 +126,7 @@ def hypothesis_views(hypothesis):
     return _named_views(hypothesis, hypothesis.attention)
 
 
-def translation_views(translate, hypothesis):
+def translation_views(translate: Translate, hypothesis: Hypothesis) -> list[AttentionView]:
     """Computes views of a translation, including queries and keys, in one forward pass.
 
     Args:
@@ -152,7 +155,9 @@ def translation_views(translate, hypothesis):
     return _named_views(hypothesis, *arrays)
 
 
-def text_views(model, tokenizer, text, second=None):
+def text_views(
+    model: Any, tokenizer: Any, text: str, second: str | None = None
+) -> list[AttentionView]:
     """Computes a view of the self-attention of a BERT for one or two texts.
 
     Args:

@@ -13,7 +13,9 @@ import socket
 import sys
 from http import HTTPStatus
 from importlib import resources
+from typing import Any
 
+from keras_transformer.inference.translate import Translate
 from keras_transformer.pages.shared_translator import (
     RequestError,
     SharedTranslator,
@@ -28,7 +30,9 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _log = logging.getLogger(__name__)
 
 
-def serve(translate, host="127.0.0.1", port=8000, name="", **options):
+def serve(
+    translate: Translate, host: str = "127.0.0.1", port: int = 8000, name: str = "", **options: Any
+) -> None:
     """Serves a web page that translates sentences and shows the attention weights.
 
     Prints the address of the page and blocks until Ctrl-C, which raises `KeyboardInterrupt` after
@@ -79,11 +83,21 @@ class DemoServer(http.server.ThreadingHTTPServer):
 
     request_queue_size = 128  # connections that are not yet accepted
 
-    def __init__(self, translate, host="127.0.0.1", port=8000, name="", **options):
+    server_address: Any  # (host, port), with two more numbers for IPv6
+
+    def __init__(
+        self,
+        translate: Translate,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        name: str = "",
+        **options: Any,
+    ) -> None:
         if not isinstance(port, int) or not 0 <= port < 1 << 16:
             raise ValueError(f"`port` must be an int from 0 to 65535. Received: port={port!r}")
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        self.address_family, address = found[0], found[4]
+        self.address_family = found[0]
+        address: Any = found[4]
         page = _read_page("demo_page.html")
         self.policy = _content_policy(page, _read_page("attention_page.html"))
         self.page = page.replace(_NAME_PLACEHOLDER, html.escape(name)).encode()
@@ -91,12 +105,12 @@ class DemoServer(http.server.ThreadingHTTPServer):
         super().__init__(address, _Handler)  # calls `server_close` if it fails
 
     @property
-    def address(self):
+    def address(self) -> str:
         """The URL of the page."""
         host, port = self.server_address[:2]
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
-    def knows_host(self, name):
+    def knows_host(self, name: str) -> bool:
         """Whether a Host header names this server.
 
         Rejecting other names prevents DNS rebinding, where a foreign website resolves its own name
@@ -109,11 +123,11 @@ class DemoServer(http.server.ThreadingHTTPServer):
         names = {f"{x}:{port}" for x in hosts}
         return name in (names | hosts if port == 80 else names)
 
-    def handle_error(self, request, client_address):
+    def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], ConnectionError):  # raised if the client disconnected
             _log.exception("A request failed.")
 
-    def server_close(self):
+    def server_close(self) -> None:
         super().server_close()
         self.translator.close()
 

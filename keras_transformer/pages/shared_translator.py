@@ -218,7 +218,7 @@ class _Request(NamedTuple):
 
     sentence: str
     index: Any
-    future: concurrent.futures.Future
+    future: concurrent.futures.Future[Any]
 
 
 def _pop(queue, count):

@@ -1,14 +1,17 @@
 """Plots of attention weights and attention masks."""
 
+from typing import Any
+
 import numpy as np
 from keras import ops
 
+from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.plotting._figures import make_figure, save_figure, token_ticks
 
 _MARGIN, _MAX_INCHES = 1.5, 60  # of a figure with attention weights
 
 
-def plot_attention(hypothesis, path=None):
+def plot_attention(hypothesis: Any, path: PathLike | None = None) -> np.ndarray:
     """Plots the cross-attention weights of each head of each decoder layer for a translation.
 
     The image has at most 9,000 pixels a side, so not every token of a very long sentence is
@@ -36,7 +39,14 @@ def plot_attention(hypothesis, path=None):
     )
 
 
-def plot_attention_weights(weights, queries, keys, path=None, ylabel="query", xlabel="key"):
+def plot_attention_weights(
+    weights: Tensor,
+    queries: list[str],
+    keys: list[str],
+    path: PathLike | None = None,
+    ylabel: str = "query",
+    xlabel: str = "key",
+) -> np.ndarray:
     """Plots the attention weights of each head of each layer as heat maps.
 
     Args:
@@ -87,7 +97,7 @@ def plot_attention_weights(weights, queries, keys, path=None, ylabel="query", xl
     return grid
 
 
-def plot_alignments(hypotheses, path=None):
+def plot_alignments(hypotheses: dict[str, Any], path: PathLike | None = None) -> np.ndarray:
     """Plots the cross-attention weights of translations, averaged over layers and heads.
 
     Args:
@@ -125,7 +135,9 @@ def plot_alignments(hypotheses, path=None):
     return grid
 
 
-def plot_masks(masks, tokens=None, path=None):
+def plot_masks(
+    masks: dict[str, Tensor], tokens: list[str] | None = None, path: PathLike | None = None
+) -> np.ndarray:
     """Plots attention masks.
 
     Args:

@@ -2,11 +2,13 @@
 
 import numpy as np
 from keras import ops
+from matplotlib.axes import Axes
 
+from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.plotting._figures import color, make_figure, save_figure
 
 
-def plot_positions(encoding, path=None):
+def plot_positions(encoding: Tensor, path: PathLike | None = None) -> tuple[Axes, Axes]:
     """Plots a position encoding, as a heat map and as curves of some of its dimensions.
 
     Args:

@@ -1,10 +1,12 @@
 """Block diagrams of layers."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
+from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
+from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.plotting._figures import make_figure, save_figure
 
 _WIDTH, _HEIGHT, _GAP, _LANE = 2.8, 0.5, 0.3, 0.3  # of boxes and between them, in inches
@@ -17,10 +19,10 @@ class _Box(NamedTuple):
 
     text: str
     color: str
-    parents: list
+    parents: list[int]
 
 
-def plot_layer(layer, *inputs, path=None):
+def plot_layer(layer: Any, *inputs: Tensor, path: PathLike | None = None) -> Axes:
     """Draws the block diagram of a layer: what it calls, in which order, and the output shapes.
 
     It is read from bottom to top. Gray boxes are inputs, blue boxes layers with their class, white

@@ -1,11 +1,17 @@
 """Plots of time series."""
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
+
+from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.plotting._figures import STYLES, color, make_figure, save_figure
 
 
-def plot_forecast(observed, predicted, path=None):
+def plot_forecast(
+    observed: Tensor, predicted: dict[str, Any], path: PathLike | None = None
+) -> Axes:
     """Plots the predictions of a time series beside the observed numbers.
 
     Args:

@@ -1,14 +1,21 @@
 """Plots of training runs and learning-rate schedules."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from keras import ops
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.types import PathLike
 from keras_transformer.plotting._figures import STYLES, color, make_figure, save_figure
 
 
-def plot_losses(histories, path=None):
+def plot_losses(
+    histories: dict[str, list[dict[str, float]]], path: PathLike | None = None
+) -> tuple[Axes, Axes, Axes]:
     """Plots losses, accuracies and learning rates over the epochs.
 
     Args:
@@ -51,7 +58,9 @@ def plot_losses(histories, path=None):
     return loss_axes, accuracy_axes, rate_axes
 
 
-def plot_schedules(schedules, steps, path=None):
+def plot_schedules(
+    schedules: dict[str, Callable[..., Any]], steps: int, path: PathLike | None = None
+) -> Axes:
     """Plots learning-rate schedules.
 
     Args:

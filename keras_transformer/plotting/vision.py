@@ -4,12 +4,17 @@ import math
 
 import numpy as np
 from keras import ops
+from matplotlib.axes import Axes
 
+from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.layers.record_attention import record_attention
+from keras_transformer.models import VisionTransformer
 from keras_transformer.plotting._figures import color, make_figure, save_figure
 
 
-def plot_patch_filters(model, path=None, count=64):
+def plot_patch_filters(
+    model: VisionTransformer, path: PathLike | None = None, count: int = 64
+) -> np.ndarray:
     """Plots the filters of the patch embedding of a vision transformer, the largest norm first.
 
     Args:
@@ -53,7 +58,7 @@ def plot_patch_filters(model, path=None, count=64):
     return grid
 
 
-def plot_position_similarity(model, path=None):
+def plot_position_similarity(model: VisionTransformer, path: PathLike | None = None) -> np.ndarray:
     """Plots the cosine similarity of the learned position embeddings of all pairs of patches.
 
     Each panel shows the similarity of the patch at the panel's position to all patches.
@@ -99,7 +104,9 @@ def plot_position_similarity(model, path=None):
     return grid
 
 
-def plot_attention_distance(model, images, path=None):
+def plot_attention_distance(
+    model: VisionTransformer, images: Tensor, path: PathLike | None = None
+) -> Axes:
     """Plots how far each head of a vision transformer looks, layer by layer.
 
     The distance of a head is the mean distance between the centers of two patches, weighted with

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import typing
+from typing import Any, Self
 
 from keras_transformer import __version__
 from keras_transformer._utils.checks import (
@@ -33,7 +34,7 @@ def _setting(default, help):
 class RunConfig:
     """Configuration of a training run.
 
-    Each field becomes a flag of `scripts/train.py`, whose help describes it and explains its
+    Each field becomes a flag of `keras-transformer train`, whose help describes it and explains its
     default. A run stores its values in `config.json`.
 
     The defaults are the preset "small". A field that is missing from an older `config.json` takes
@@ -184,7 +185,7 @@ class RunConfig:
             )
         self._check_data()
 
-    def block_settings(self):
+    def block_settings(self) -> BlockSettings:
         """Returns the `BlockSettings` of a Transformer.
 
         Raises:
@@ -212,7 +213,7 @@ class RunConfig:
             )
 
     @classmethod
-    def from_preset(cls, preset="small", **changes):
+    def from_preset(cls, preset: str = "small", **changes: Any) -> Self:
         """Returns the configuration of a preset, with some fields replaced.
 
         Args:
@@ -232,7 +233,7 @@ class RunConfig:
             raise ValueError(f"`preset` must be one of {list(PRESETS)}. Received: {preset!r}")
         return cls(**{**PRESETS[preset], **changes})
 
-    def with_changes(self, **changes):
+    def with_changes(self, **changes: Any) -> Self:
         """Returns the configuration for resuming a run, with some fields replaced.
 
         Args:
@@ -256,13 +257,13 @@ class RunConfig:
             )
         return dataclasses.replace(self, **changes)
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Returns the configuration as JSON text, including the version of this package."""
         values = {"version": __version__, **dataclasses.asdict(self)}
         return json.dumps(values, indent=2) + "\n"
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> Self:
         """Builds a configuration from the output of `to_json` of this or an earlier version.
 
         Raises:
@@ -332,7 +333,7 @@ _CHOICES = {
     "monitor": ("loss", "bleu"),
 }
 
-PRESETS = {
+PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 64, "d_ff": 128, "n": 1, "epochs": 5},
     "small": {},
     "base": {

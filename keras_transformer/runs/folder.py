@@ -5,15 +5,20 @@ import hashlib
 import json
 import math
 from pathlib import Path
+from typing import Any
 
+import keras
 import numpy as np
 from keras import ops
 
 from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer._utils.reading import excerpt, read_json, read_text
+from keras_transformer._utils.types import PathLike
+from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
+from keras_transformer.models._translator import Translator
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.model_description import ModelDescription
 
@@ -49,7 +54,7 @@ class RunFolder:
         'runs/en-de/weights/average.weights.h5'
     """
 
-    def __init__(self, path):
+    def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
         self.weights = self.path / "weights" / "best.weights.h5"
@@ -64,11 +69,17 @@ class RunFolder:
         self._batches = self.path / "batches.json"
 
     @property
-    def exists(self):
+    def exists(self) -> bool:
         """Whether the folder holds a run, finished or not."""
         return self._config.exists() or self._model.exists()
 
-    def begin(self, config, dataset, batches, model=None):
+    def begin(
+        self,
+        config: RunConfig | None,
+        dataset: PreparedDataset,
+        batches: keras.utils.PyDataset,
+        model: Translator | None = None,
+    ) -> None:
         """Writes the description of a run before training starts or resumes.
 
         A new run is created; for a resumed one, only the configuration is replaced.
@@ -92,24 +103,26 @@ class RunFolder:
         if isinstance(batches, StreamedBuckets):
             self.write_block_stats(batches.block_stats)
 
-    def create(self, config, dataset, model=None):
+    def create(
+        self, config: RunConfig | None, dataset: PreparedDataset, model: Translator | None = None
+    ) -> None:
         """Writes the configuration, the tokenizers, the test part and digests of the data.
 
         If the configuration is None, `model.json` describes the model instead.
         """
-        description = None if config is not None else ModelDescription.from_model(model)
+        text = "" if config is not None else ModelDescription.from_model(model).to_json()
         dataset.source_tokenizer.save(self._source_tokenizer)
         dataset.target_tokenizer.save(self._target_tokenizer)
         _write_text(self._test, _test_lines(dataset.test))
         _write_text(self._data, json.dumps(_digests(dataset), indent=2) + "\n")
         self._batches.unlink(missing_ok=True)
         # Last, because `exists` looks for one of these files.
-        if description is None:
-            self.write_config(config)
+        if config is None:
+            _write_text(self._model, text)
         else:
-            _write_text(self._model, description.to_json())
+            self.write_config(config)
 
-    def check_dataset(self, dataset):
+    def check_dataset(self, dataset: PreparedDataset) -> None:
         """Raises a ValueError if the run was started with a different dataset."""
         tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
         same_vocabulary = all(
@@ -129,14 +142,14 @@ class RunFolder:
                 f"different {', '.join(name for name, is_same in same.items() if not is_same)}"
             )
 
-    def write_block_stats(self, stats):
+    def write_block_stats(self, stats: list[Any]) -> None:
         """Writes the statistics of streamed batches, see `StreamedBuckets.block_stats`."""
         _write_text(self._batches, json.dumps(stats) + "\n")
 
-    def read_block_stats(self):
+    def read_block_stats(self) -> list[Any] | None:
         """Returns the statistics of streamed batches; None if they are missing or damaged."""
         try:
-            stats = read_json(self._batches, list)
+            stats: list[Any] = read_json(self._batches, list)
             stats = [[int(n), list(map(int, shapes)), float(share)] for n, shapes, share in stats]
         except (OSError, TypeError, ValueError, OverflowError):
             return None
@@ -145,11 +158,11 @@ class RunFolder:
         )
         return stats if plausible else None
 
-    def write_config(self, config):
+    def write_config(self, config: RunConfig) -> None:
         """Writes the configuration."""
         _write_text(self._config, config.to_json())
 
-    def read_config(self):
+    def read_config(self) -> RunConfig:
         """Returns the configuration, a `RunConfig`."""
         if self._described_by == self._model:
             raise ValueError(
@@ -161,16 +174,17 @@ class RunFolder:
         except ValueError as error:
             raise ValueError(f"{self._config} cannot be loaded: {error}") from None
 
-    def read_tokenizers(self):
+    def read_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Returns the source tokenizer and the target tokenizer."""
         files = (self._source_tokenizer, self._target_tokenizer)
-        return tuple(Tokenizer.load(self._require(file)) for file in files)
+        source, target = (Tokenizer.load(self._require(file)) for file in files)
+        return source, target
 
-    def read_test(self):
+    def read_test(self) -> list[tuple[str, list[str]]]:
         """Returns the test part, a list of (source, list of references)."""
         return read_references(self._require(self._test))
 
-    def read_history(self):
+    def read_history(self) -> list[dict[str, float]]:
         """Returns the training history, a list with a dictionary of numbers per epoch."""
         lines = read_text(self._require(self.history)).splitlines()
         try:
@@ -186,34 +200,34 @@ class RunFolder:
             raise ValueError(f"{self.history} has no finished epochs. Received: an empty history")
         return history
 
-    def write_history(self, history):
+    def write_history(self, history: list[dict[str, float]]) -> None:
         """Writes the training history, a list with a dictionary of numbers per epoch."""
         with atomic_replace(self.history) as temporary, open(temporary, "w", newline="") as file:
             writer = csv.DictWriter(file, _history_columns(history))
             writer.writeheader()
             writer.writerows(history)
 
-    def write_weights(self, model, name="best"):
+    def write_weights(self, model: Translator, name: str = "best") -> None:
         """Writes the weights of a model to `weights_file(name)`."""
         with atomic_replace(self.weights_file(name)) as temporary:
             reserve(temporary, model.variables)
             model.save_weights(temporary)
 
-    def write_epoch_weights(self, model, epoch, keep):
+    def write_epoch_weights(self, model: Translator, epoch: int, keep: int) -> None:
         """Writes the weights of an epoch and removes those of all but the last `keep` epochs."""
         self.write_weights(model, f"epoch-{epoch:04d}")
         for file in self.epoch_weights()[:-keep]:
             file.unlink()
 
-    def epoch_weights(self):
+    def epoch_weights(self) -> list[Path]:
         """Returns the paths of the weights of single epochs, sorted by epoch."""
         return sorted(self.weights.parent.glob("epoch-*.weights.h5"))
 
-    def weights_file(self, name):
+    def weights_file(self, name: str) -> Path:
         """Returns the path of the weights of the given name."""
         return self.weights.with_name(f"{name}.weights.h5")
 
-    def read_model(self, dtype="float32", weights="best"):
+    def read_model(self, dtype: str = "float32", weights: str = "best") -> Translator:
         """Builds the model of the run and loads its weights.
 
         Args:
@@ -261,7 +275,7 @@ class RunFolder:
         if not file.exists():
             raise FileNotFoundError(
                 f"{self.path} is not a finished run: it has no {file.relative_to(self.path)}. "
-                f"Train it with scripts/train.py{' --resume' if self.exists else ''}."
+                f"Train it with: keras-transformer train{' --resume' if self.exists else ''}"
             )
         return file
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 from keras_transformer import __version__
 from keras_transformer._utils.checks import check_integers, given
@@ -30,7 +31,7 @@ class ModelDescription:
     """
 
     kind: str
-    options: dict
+    options: dict[str, Any]
 
     @classmethod
     def from_model(cls, model):

@@ -1,6 +1,8 @@
 """Weight averages, which often score better than the weights of any single step."""
 
 import contextlib
+from collections.abc import Sequence
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -8,6 +10,7 @@ from keras import ops
 
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.hdf5 import check_hdf5
+from keras_transformer._utils.types import PathLike
 
 
 @contextlib.contextmanager
@@ -32,7 +35,7 @@ def averaged_weights(model, optimizer):
             variable.assign(value)
 
 
-def average_weights(files, path):
+def average_weights(files: Sequence[Path], path: PathLike) -> None:
     """Averages several weight files of one model and writes the result (checkpoint averaging).
 
     Args:

@@ -1,11 +1,13 @@
 """Batches for `keras.Model.fit`."""
 
+from typing import Any
+
 import keras
 
 from keras_transformer.backends import backend_module
 
 
-def as_dataset(batches):
+def as_dataset(batches: keras.utils.PyDataset) -> Any:
     """Converts batches to the form on which `keras.Model.fit` trains fastest.
 
     On TensorFlow with oneDNN off, `fit` on a `keras.utils.PyDataset` is up to twice as slow. It

@@ -8,7 +8,7 @@ import platform
 _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 
 
-def tune_process():
+def tune_process() -> None:
     """Speeds up training on a CPU: turns oneDNN on and keeps freed memory in the process.
 
     TensorFlow uses oneDNN only on CPUs with AVX-512 or newer instructions, although it is faster

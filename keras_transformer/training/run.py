@@ -4,21 +4,23 @@ import contextlib
 import dataclasses
 import shlex
 from pathlib import Path
+from typing import Any
 
 import keras
 
 from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.types import PathLike
 from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import unknown_share
-from keras_transformer.evaluation import TOKENIZERS, score
+from keras_transformer.evaluation import TOKENIZERS, Scores, score
 from keras_transformer.inference.translate import Translate
 from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
-from keras_transformer.runs.config import LEARNING_RATE_SCALES
+from keras_transformer.runs.config import LEARNING_RATE_SCALES, RunConfig
 from keras_transformer.runs.folder import RunFolder, make_model, read_references
 from keras_transformer.runs.lock import training_lock
 from keras_transformer.training.samples import format_samples
@@ -33,7 +35,7 @@ _LOW_BLEU = 5
 _UPDATES, _MIN_EPOCHS, _MAX_EPOCHS = 3500, 5, 15
 
 
-def train_run(config, folder):
+def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
     """Trains a translator as configured and writes everything to a run folder.
 
     If the folder holds a run already, training resumes from its last checkpoint. At the end the
@@ -84,7 +86,7 @@ def train_run(config, folder):
         folder = shlex.quote(str(run.path))
         print(
             f"Saved a checkpoint in {run.path}. Resume training with:\n"
-            f"  python scripts/train.py --run {folder} --resume",
+            f"  keras-transformer train --run {folder} --resume",
             flush=True,
         )
         raise KeyboardInterrupt
@@ -261,10 +263,10 @@ def _report(run, updates):
     folder = shlex.quote(str(run.path))
     print(
         f"\nThe curves are in {run.curves}. Next steps:\n"
-        f"  python scripts/translate.py {folder} -- {shlex.quote(test[0][0])}\n"
-        f"  python scripts/demo.py {folder}\n"
-        f"  python scripts/evaluate.py {folder}\n"
-        f"  python scripts/plot_losses.py {folder}"
+        f"  keras-transformer translate {folder} -- {shlex.quote(test[0][0])}\n"
+        f"  keras-transformer demo {folder}\n"
+        f"  keras-transformer evaluate {folder}\n"
+        f"  keras-transformer plot {folder}"
     )
     return scores
 
@@ -284,7 +286,13 @@ A BLEU below 5 usually has one of these causes (more in docs/troubleshooting.md)
   - Test sentences of another kind than the training sentences."""
 
 
-def evaluate_run(folder, weights="best", tokenize=None, test=None, **options):
+def evaluate_run(
+    folder: PathLike,
+    weights: str = "best",
+    tokenize: str | None = None,
+    test: PathLike | None = None,
+    **options: Any,
+) -> tuple[Scores, list[str]]:
     """Translates the test part of a run, or another file, and scores the translations.
 
     Args:

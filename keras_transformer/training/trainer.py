@@ -6,6 +6,8 @@ import functools
 import math
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import keras
 from keras import ops
@@ -18,9 +20,12 @@ from keras_transformer._utils.checks import (
     check_sizes,
 )
 from keras_transformer._utils.reading import excerpt
+from keras_transformer._utils.types import PathLike
 from keras_transformer.backends import backend_module
+from keras_transformer.data.dataset import PreparedDataset
+from keras_transformer.models._translator import Translator
 from keras_transformer.objectives.metrics import loss_and_totals
-from keras_transformer.runs.config import MAX_EPOCHS
+from keras_transformer.runs.config import MAX_EPOCHS, RunConfig
 from keras_transformer.runs.folder import RunFolder, check_history
 from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
@@ -40,9 +45,10 @@ class _State:
     epoch: int = 0  # number of finished epochs
     batch: int = 0  # number of finished batches of the current epoch
     # Sums over these batches: the losses, the correct tokens and the tokens.
-    totals: list = dataclasses.field(default_factory=lambda: [0.0, 0.0, 0.0])
+    totals: list[float] = dataclasses.field(default_factory=lambda: [0.0, 0.0, 0.0])
     seconds: float = 0.0  # spent on these batches
-    history: list = dataclasses.field(default_factory=list)  # a dictionary per finished epoch
+    # A dictionary per finished epoch.
+    history: list[dict[str, float]] = dataclasses.field(default_factory=list)
 
     def check(self, number_of_batches):
         """Raises a ValueError unless a training loop with these batches can have this state."""
@@ -118,18 +124,18 @@ class Trainer:
 
     def __init__(
         self,
-        model,
-        optimizer,
-        folder,
-        label_smoothing=0.0,
-        patience=5,
-        keep_weights=0,
-        monitor="loss",
-        bleu=None,
-        writer=None,
-        config=None,
-        dataset=None,
-    ):
+        model: Translator,
+        optimizer: keras.optimizers.Optimizer,
+        folder: PathLike,
+        label_smoothing: float = 0.0,
+        patience: int = 5,
+        keep_weights: int = 0,
+        monitor: str = "loss",
+        bleu: Callable[[], float] | None = None,
+        writer: Any = None,
+        config: RunConfig | None = None,
+        dataset: PreparedDataset | None = None,
+    ) -> None:
         check_sizes(patience=patience)
         check_rate(label_smoothing=label_smoothing)
         check_choice(("loss",) if bleu is None else ("loss", "bleu"), monitor=monitor)
@@ -155,7 +161,9 @@ class Trainer:
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2
 
-    def train(self, batches, validation, epochs):
+    def train(
+        self, batches: keras.utils.PyDataset, validation: keras.utils.PyDataset, epochs: int
+    ) -> tuple[list[dict[str, float]], bool]:
         """Trains the model, then loads the best weights into it, unless Ctrl-C interrupts it.
 
         SIGTERM, which schedulers and containers send, has the effect of Ctrl-C.

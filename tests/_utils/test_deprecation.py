@@ -12,9 +12,11 @@ from keras_transformer import (
     TransformerModel,
     WordPieceTokenizer,
     WordTokenizer,
+    __version__,
     sinusoidal_encoding,
     warmup_cosine,
 )
+from keras_transformer._utils.deprecation import REMOVED_IN
 from keras_transformer.data.cleaning import clean, clean_pairs
 
 
@@ -88,13 +90,18 @@ VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat"]
 
 @pytest.mark.parametrize(("old", "new"), OLD_AND_NEW.values(), ids=OLD_AND_NEW)
 def test_old_name_warns_and_equals_the_new_one(old, new, recwarn):
-    with pytest.warns(FutureWarning, match="is deprecated: use"):
+    with pytest.warns(FutureWarning, match=r"is deprecated: use .*\. Version 0\.3 removes"):
         found = old()
     recwarn.clear()
     expected = new()
     assert not [warning for warning in recwarn if warning.category is FutureWarning]
     for a, b in zip(np.atleast_1d(found), np.atleast_1d(expected), strict=True):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+def test_deprecated_names_are_removed_after_one_version():
+    version = tuple(map(int, __version__.split(".")[:2]))
+    assert version < tuple(map(int, REMOVED_IN.split("."))), "remove the deprecated names"
 
 
 def test_old_configurations_are_read_without_a_warning(recwarn):

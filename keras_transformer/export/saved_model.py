@@ -85,12 +85,13 @@ class _Service(tf.Module):
         # The variables must be attributes to be saved. The model itself must not be one: its
         # variables would be saved twice.
         self._weights = [variable.value for variable in model.variables]
+        self._vocab_size = model.enc_vocab_size
         self._options = options
 
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32, "source")], autograph=False)
     def translate(self, source):
         lengths = tf.math.count_nonzero(source, axis=1, keepdims=True, dtype=tf.int32)
-        source = tf.pad(_check_length(source), [[0, 0], [0, 1]])
+        source = tf.pad(_check_source(source, self._vocab_size), [[0, 0], [0, 1]])
         length = tf.shape(source)[1]
         source = tf.where(tf.range(length) == lengths, END_ID, source)
         request = {"source": source, "constraints": self._constraints(lengths, length)}
@@ -115,13 +116,18 @@ class _Service(tf.Module):
         return tf.where(too_long, NO_TOKEN, tf.where(too_short, NOT_END, ANY_TOKEN))
 
 
-def _check_length(source):
-    """Returns the ids, (B, S); running the graph raises an error if S is too large."""
+def _check_source(source, vocab_size):
+    """Returns the ids, (B, S); running the graph raises an error if S or an id is too large."""
     length = tf.shape(source)[1]
-    message = tf.strings.format(
+    too_long = tf.strings.format(
         "A sentence is too long: split it into sentences of at most "
         f"{MAX_SOURCE_TOKENS} tokens. Received: {{}} tokens, including padding",
         length,
     )
-    with tf.control_dependencies([tf.debugging.Assert(length <= MAX_SOURCE_TOKENS, [message])]):
+    unknown = f"Ids must be in the source vocabulary, from 0 to {vocab_size - 1}. Received: others"
+    checks = [
+        tf.debugging.Assert(length <= MAX_SOURCE_TOKENS, [too_long]),
+        tf.debugging.Assert(tf.reduce_all((source >= 0) & (source < vocab_size)), [unknown]),
+    ]
+    with tf.control_dependencies(checks):
         return tf.identity(source)

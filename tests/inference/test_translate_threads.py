@@ -3,15 +3,18 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import gc
 import queue
 import random
 import sys
 import threading
 import time
+import tracemalloc
 
 import keras
 import numpy as np
 import pytest
+from quick import some_of
 from tiny import WORDS, make_model
 from translating import make_translate, trained, write_run
 
@@ -213,3 +216,26 @@ def test_an_event_loop_stays_responsive():
 
     assert asyncio.run(main()) == translate(sentences)
     assert ticks > 4
+
+
+@pytest.mark.parametrize("number", some_of({"300": 300, "20000": 20_000}, quick=["300"]))
+def test_memory_does_not_grow_with_the_number_of_calls(number):
+    translate = make_translate()
+
+    def call(i):
+        sentence = " ".join(list(WORDS)[: 1 + i % 5])
+        translate.hypotheses([sentence] * (1 + i % 3), **{**OPTIONS[i % len(OPTIONS)], "seed": i})
+
+    def memory_after(calls):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for _ in pool.map(call, calls):
+                pass
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]  # of Python and NumPy
+
+    tracemalloc.start()
+    memory_after(range(50))
+    before = memory_after(range(50))
+    growth = memory_after(range(number)) - before
+    tracemalloc.stop()
+    assert growth < 50_000

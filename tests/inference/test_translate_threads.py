@@ -48,7 +48,7 @@ def run_together(functions):
     barrier = threading.Barrier(len(functions))
 
     def call(function):
-        barrier.wait(20)
+        barrier.wait(60)
         return function()
 
     with frequent_switches(), concurrent.futures.ThreadPoolExecutor(len(functions)) as pool:
@@ -144,7 +144,7 @@ def test_overlapping_calls_restore_the_threads_of_blas(monkeypatch):
 
     def search(event):
         started.put(blas_threads())
-        assert event.wait(20)
+        assert event.wait(60)
 
     def call(event):
         return list(numpy_search.search_in_threads(search, [event] * 2))
@@ -154,16 +154,16 @@ def test_overlapping_calls_restore_the_threads_of_blas(monkeypatch):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         calls = [pool.submit(call, first)]
         # The first call begins and ends before the second.
-        assert [started.get(timeout=20) for _ in "ab"] == [{1}, {1}]
+        assert [started.get(timeout=60) for _ in "ab"] == [{1}, {1}]
         calls.append(pool.submit(call, second))
-        assert started.get(timeout=20) == {1}
+        assert started.get(timeout=60) == {1}
         first.set()
         calls[0].result()
         second.set()
         calls[1].result()
     assert blas_threads() == before
     if before != {1}:  # more than one core
-        assert started.get(timeout=20) == before
+        assert started.get(timeout=60) == before
 
 
 def test_threads_load_runs_together(tmp_path):
@@ -218,13 +218,13 @@ def test_an_event_loop_stays_responsive():
     assert ticks > 4
 
 
-@pytest.mark.parametrize("number", some_of({"300": 300, "20000": 20_000}, quick=["300"]))
+@pytest.mark.parametrize("number", some_of({"100": 100, "10000": 10_000}, quick=["100"]))
 def test_memory_does_not_grow_with_the_number_of_calls(number):
     translate = make_translate()
 
     def call(i):
         sentence = " ".join(list(WORDS)[: 1 + i % 5])
-        translate.hypotheses([sentence] * (1 + i % 3), **{**OPTIONS[i % len(OPTIONS)], "seed": i})
+        translate.hypotheses(sentence, **{**OPTIONS[i % len(OPTIONS)], "seed": i})
 
     def memory_after(calls):
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -233,9 +233,9 @@ def test_memory_does_not_grow_with_the_number_of_calls(number):
         gc.collect()
         return tracemalloc.get_traced_memory()[0]  # of Python and NumPy
 
+    memory_after(range(20))
     tracemalloc.start()
-    memory_after(range(50))
-    before = memory_after(range(50))
+    before = memory_after(range(20))
     growth = memory_after(range(number)) - before
     tracemalloc.stop()
     assert growth < 50_000

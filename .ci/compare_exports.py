@@ -6,6 +6,8 @@ from pathlib import Path
 import tensorflow as tf
 
 from keras_transformer import RunFolder, Translate, score
+from keras_transformer.data.batches import pad_ids
+from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.export.ctranslate2 import CTranslate2Translate
 
 NUM_SENTENCES = 200  # of the test set
@@ -16,9 +18,14 @@ MIN_EQUAL = 0.97  # rounding may decide between two tokens of nearly equal proba
 def load_saved_model(folder):
     """Returns a function that translates sentences with the SavedModel in a folder."""
     signature = tf.saved_model.load(str(folder)).signatures["serving_default"]
-    return lambda texts: [
-        text.decode() for text in signature(sentences=tf.constant(texts))["translations"].numpy()
-    ]
+    source, target = (Tokenizer.load(folder / f"{x}_tokenizer.json") for x in ("source", "target"))
+
+    def translate(texts):
+        ids = [source.encode(text) for text in texts]
+        ids = pad_ids(ids, max(map(len, ids)))
+        return [target.decode(row) for row in signature(source=tf.constant(ids))["target"].numpy()]
+
+    return translate
 
 
 def main():

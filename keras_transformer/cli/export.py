@@ -23,8 +23,8 @@ def add_arguments(parser):
         "--to",
         choices=FOLDERS,
         required=True,
-        help="export format: saved_model (not for BPE), ctranslate2, or float16, a run folder of "
-        "half the size without checkpoints (required)",
+        help="export format: saved_model, ctranslate2, or float16, a run folder of half the size "
+        "without checkpoints (required)",
     )
     parser.add_argument(
         "--output",

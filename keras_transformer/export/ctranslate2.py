@@ -11,7 +11,8 @@ from keras import ops
 from keras_transformer._utils.files import atomic_replace, check_overwriting
 from keras_transformer._utils.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 from keras_transformer._utils.types import PathLike, Texts
-from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer
+from keras_transformer.data.tokenizers import WordTokenizer
+from keras_transformer.export._tokenizers import check_tokenizers, save_tokenizers
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.sentences import check_texts, check_token_count
 from keras_transformer.inference.translate import Translate
@@ -66,13 +67,13 @@ def export_ctranslate2(
 
         source = tokenizers.Tokenizer.from_file("exported/source_tokenizer.json")
         target = tokenizers.Tokenizer.from_file("exported/target_tokenizer.json")
+        source.encode_special_tokens = True  # "[END]" in a sentence is text
         translator = ctranslate2.Translator("exported")
         tokens = [source.encode(sentence).tokens for sentence in sentences]
         results = translator.translate_batch(tokens, beam_size=1, min_decoding_length=0)
         print([target.decoder.decode(result.hypotheses[0]) for result in results])
     """
-    source_tokenizer, target_tokenizer = translate.source_tokenizer, translate.target_tokenizer
-    _check_tokenizers(source_tokenizer, target_tokenizer)
+    check_tokenizers(translate)
     _check_model(translate.model)
     if quantization not in QUANTIZATIONS:
         raise ValueError(
@@ -81,15 +82,14 @@ def export_ctranslate2(
         )
     check_overwriting(folder, "model.bin", overwrite)
     spec = _make_spec(translate.model)
-    spec.register_source_vocabulary(_tokens(source_tokenizer))
-    spec.register_target_vocabulary(_tokens(target_tokenizer))
+    spec.register_source_vocabulary(_tokens(translate.source_tokenizer))
+    spec.register_target_vocabulary(_tokens(translate.target_tokenizer))
     spec.validate()
     spec.optimize(quantization=quantization)
     with atomic_replace(folder) as temporary:
         temporary.mkdir()
         spec.save(str(temporary))
-        source_tokenizer.save(temporary / "source_tokenizer.json")
-        target_tokenizer.save(temporary / "target_tokenizer.json")
+        save_tokenizers(translate, temporary)
 
 
 class CTranslate2Translate:
@@ -173,16 +173,6 @@ class CTranslate2Translate:
             for (i, _), result in zip(members, results, strict=True):
                 translations[i] = self._target_tokenizer.detokenize(result.hypotheses[0])
         return translations
-
-
-def _check_tokenizers(*all_tokenizers):
-    for tokenizer in all_tokenizers:
-        if not isinstance(tokenizer, Tokenizer):
-            raise ValueError(
-                "Only word and BPE tokenizers can be exported. Convert published models with "
-                "CTranslate2's own ct2-transformers-converter. "
-                f"Received: {type(tokenizer).__name__}"
-            )
 
 
 def _check_model(model):

@@ -1,5 +1,6 @@
 """A copy of a model for NumPy, kept equal to the model."""
 
+import threading
 import warnings
 
 import keras
@@ -21,6 +22,7 @@ class NumpyCopy:
 
     def __init__(self, model):
         self._model = model
+        self._lock = threading.Lock()
         self._changed = None  # function, created on first use
         self._copy = None
         self._is_equal = None  # computed once
@@ -32,7 +34,7 @@ class NumpyCopy:
         return on_cpu and supports_numpy(model)
 
     def get(self, check_weights):
-        """Returns the `NumpyTransformer`.
+        """Returns the `NumpyTransformer`; threads that call it together share one copy.
 
         Args:
             check_weights: whether to look for changed weights, which takes a millisecond on
@@ -42,16 +44,17 @@ class NumpyCopy:
             The copy; or None, after a warning, if its logits differ from those of the model, as
             they do if the code of a layer was changed.
         """
-        if self._is_equal is False:
-            return None
-        if check_weights and self._changed is None:
-            self._changed = backend_module().change_detector(self._model.weights)
-        has_changed = check_weights and self._changed()
-        if self._copy is None or has_changed:
-            self._copy = NumpyTransformer(self._model)
-        if self._is_equal is None:
-            self._is_equal = self._compare()
-        return self._copy if self._is_equal else None
+        with self._lock:  # the other threads wait, because only one of them sees the change
+            if self._is_equal is False:
+                return None
+            if check_weights and self._changed is None:
+                self._changed = backend_module().change_detector(self._model.weights)
+            has_changed = check_weights and self._changed()
+            if self._copy is None or has_changed:
+                self._copy = NumpyTransformer(self._model)
+            if self._is_equal is None:
+                self._is_equal = self._compare()
+            return self._copy if self._is_equal else None
 
     def _compare(self):
         source, target = np.array([[START_ID, END_ID]]), np.array([[START_ID, END_ID]])

@@ -10,6 +10,7 @@ length.
 
 import functools
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -22,6 +23,7 @@ _IMPOSSIBLE = np.float32(-np.inf)
 # Sentences that have ended are removed once they are this share of the batch: removing copies the
 # cache.
 _ENDED_SHARE = 1 / 8
+_all_cores = threading.Lock()  # held by the call that searches on all cores
 
 
 class NumpySearch:
@@ -81,7 +83,9 @@ def search_in_threads(search, batches):
     """Searches several batches at a time, one on each core.
 
     NumPy's own threads, which split one matrix product, are switched off meanwhile: they take
-    twice the CPU time for the same wall time.
+    twice the CPU time for the same wall time. They are switched for the whole process, so only one
+    call at a time does it. Calls from other threads meanwhile search one batch after the other, and
+    thus use one core each.
 
     Args:
         search: function from a batch to its result.
@@ -91,11 +95,14 @@ def search_in_threads(search, batches):
         The results, in order.
     """
     threads = min(len(batches), _count_cores())
-    if threads <= 1:
+    if threads <= 1 or not _all_cores.acquire(blocking=False):
         yield from map(search, batches)
         return
-    with _thread_pools().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(search, batches)
+    try:
+        with _thread_pools().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(search, batches)
+    finally:
+        _all_cores.release()
 
 
 def _count_cores():

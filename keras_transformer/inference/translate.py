@@ -68,6 +68,9 @@ class Translate:
     Other models and devices, and the attention weights, use the layers of Keras: batches then have
     few different shapes, and each is traced or compiled once.
 
+    Threads may share a `Translate`: concurrent calls give the same translations as one after the
+    other. Weights may change between calls, not during one.
+
     Args:
         model: a `TransformerModel` or a `RecurrentTranslator`.
         source_tokenizer: the `WordTokenizer` of the source language.
@@ -117,9 +120,10 @@ class Translate:
         use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
         self._numpy_copy = NumpyCopy(model) if use_numpy else None
         self._searches: dict[Any, Any] = {}
-        # Raises the error of an unsupported `jit_compile` here instead of at the first sentence.
-        self._compiled_search(SearchOptions(), with_forced=False, with_scores=True)
-        self._attention_scores = None  # compiled on first use
+        # Compiles on the first call, but raises the error of an unsupported `jit_compile` here.
+        self._attention_scores = backend_module().compile_inference(
+            AttentionScores(model), self.jit_compile
+        )
 
     @classmethod
     def from_run(cls, folder: PathLike, weights: str = "best", **kwargs: Any) -> Self:
@@ -266,6 +270,10 @@ class Translate:
     ) -> Iterator[list[Hypothesis]]:
         """Translates an iterable of sentences with bounded memory.
 
+        The next window is read only when the translations of the last one have been consumed, so a
+        slow consumer slows the reading down. Several streams may run at the same time, each in one
+        thread.
+
         Args:
             sentences: an iterable of sentences, such as an open file, or one sentence.
             window: number of sentences that are read, sorted by length and translated at a time.
@@ -408,9 +416,6 @@ class Translate:
 
     def _compute_attention(self, result):
         """Computes the attention weights of each sequence of each sentence."""
-        if self._attention_scores is None:
-            scores = AttentionScores(self._model)
-            self._attention_scores = backend_module().compile_inference(scores, self.jit_compile)
         tokens = result["tokens"]
         target = np.roll(tokens, 1, axis=2)
         target[:, :, 0] = START_ID
@@ -427,7 +432,8 @@ class Translate:
         key = (options, with_forced, with_scores or options.samples or options.beam_size > 1)
         if key not in self._searches:
             search = ModelSearch(self._model, *key)
-            self._searches[key] = backend_module().compile_inference(search, self.jit_compile)
+            search = backend_module().compile_inference(search, self.jit_compile)
+            self._searches.setdefault(key, search)  # another thread may have been faster
         return self._searches[key]
 
     def _make_text(self, i, request, output, replace_unknown, return_attention):

@@ -39,7 +39,7 @@ def serve(
     closing the server.
 
     Args:
-        translate: a `Translate`. It must not be used elsewhere while the server runs.
+        translate: a `Translate`.
         host: address to listen on. The default accepts connections from this machine only,
             `"0.0.0.0"` from the whole network.
         port: port to listen on; 0 picks a free port.
@@ -71,7 +71,7 @@ class DemoServer(http.server.ThreadingHTTPServer):
     Errors have a 4xx or 5xx status and the body {"error": …}.
 
     Args:
-        translate: a `Translate`. It must not be used elsewhere while the server runs.
+        translate: a `Translate`.
         host: address to listen on.
         port: port to listen on; 0 picks a free port.
         name: name to show on the page.

@@ -1,4 +1,4 @@
-"""A translator shared by concurrent requests."""
+"""A translator that batches concurrent requests."""
 
 import concurrent.futures
 import logging
@@ -32,10 +32,11 @@ class RequestError(Exception):
 
 
 class SharedTranslator:
-    """A translator that serves requests from many threads.
+    """A translator that collects the requests of many threads into batches.
 
-    A single worker thread runs the model. It translates all waiting sentences in batches and
-    computes the attention page of one translation between two batches.
+    `Translate` itself is safe to call from many threads, but translates several times as many
+    sentences per second in batches. So one worker thread translates all waiting sentences together
+    and computes the attention page of one translation between two batches.
 
     Args:
         translate: a `Translate`.

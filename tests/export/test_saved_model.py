@@ -1,18 +1,24 @@
 """A SavedModel gives the same translations as `Translate`, also in a process without Keras."""
 
+import functools
+import http.server
 import json
 import random
 import re
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import keras
+import numpy as np
 import pytest
-import tokenizers
 from full_disk import full_disk
-from tiny import PAIRS, WORDS, make_batches, make_dataset, make_trainer
+from quick import some_of
+from tiny import PAIRS, WORDS, make_batches, make_trainer
+from translating import make_translate
 
-from keras_transformer import Translate, WordTokenizer
+from keras_transformer import PrepareDataset, Translate
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
@@ -21,66 +27,23 @@ if keras.config.backend() != "tensorflow":
 
 import tensorflow as tf
 
-from keras_transformer.export.saved_model import Decoder, Encoder, export_saved_model
+from keras_transformer.export.saved_model import export_saved_model
 
-pytestmark = pytest.mark.slow
-
-SIGNATURE = [tf.TensorSpec([None], tf.string)]
-ALL_CHARACTERS = [chr(i) for i in range(0x110000) if not 0xD800 <= i < 0xE000]
-TEXTS = {
-    "plain": [source for source, _ in PAIRS],
-    "German": [
-        "Grüße aus Köln! Geht's dir gut?",
-        "„Schöne Straße“, sagte ÄNNE – um 7:30 Uhr (fast).",
-        "Der Fuß; das Maß … 50 %!",
-    ],
-    "phone": ["it’s fine, isn’t it?", "oh, don’t ask – là-bas ﬁn"],
-}
+OVERVIEW = Path(__file__).resolve().parents[2] / "docs/overview.md"
 # Combining marks in and out of canonical order, pairs that compose, unusual spaces, letters that
 # become longer in lower case, apostrophes, the space marker, control characters, and edge cases of
 # UTF-8.
 UNUSUAL = [
-    *"aAouUeEsSßẞ.,!?-_'’▁ \t\n\r\0ΑΣσςİIıKÅ🙂👩\u200d中ｱﬁ½²٣ๅกัं",
+    *"aAouUeEsSßẞ.,!?-_'’▁ \t\n\r\0ΑΣσςİIıKÅ🙂👩\u200d中ｱﬁ½²٣ๅกัំ",
     *"\u0301\u0308\u0323\u0307\u0302\u0327\u0328\u0345\u0344\u0340\u0334\u20dd",
     *"\u00a0\u0085\u2028\u3000\u200b\u00ad\u001c\ufeff\ufffd\uffff\U000e0041\U0010ffff",
     *"ᄀ가각\u1161\u11a8ෙ\u0dcf\u0dca",
     *("[END]", "[UNK]", "[PAD]", " ▁ ", "'s", "Straße", "one", " zwei", "Köln", "don’t"),
 ]
-
-
-@pytest.fixture(scope="module")
-def translate(tmp_path_factory):
-    dataset = make_dataset()
-    trainer = make_trainer(dataset, tmp_path_factory.mktemp("run"), rate=0.0)
-    trainer.train(*make_batches(dataset), 20)
-    return Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
-
-
-@pytest.fixture(scope="module")
-def folder(translate, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("served") / "1"
-    export_saved_model(translate, folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def served(folder):
-    function = tf.saved_model.load(str(folder)).signatures["serving_default"]
-
-    def translations(sentences):
-        found = function(sentences=tf.constant(sentences, tf.string))["translations"]
-        return [sentence.decode() for sentence in found.numpy()]
-
-    return translations
-
-
-@pytest.fixture(scope="module", params=TEXTS)
-def tokenizer(request):
-    return WordTokenizer.train(TEXTS[request.param])
-
-
-def unusual_sentences(number, longest=12):
-    return ["".join(random.choices(UNUSUAL, k=random.randrange(longest))) for _ in range(number)]
+EDGE_CASES = [
+    *("", " ", "\n\t", "[END]", "[END] one", "[PAD] two", "¿?", "▁one", "ÓNE  Two\u00a0three "),
+    "five " * 40,
+]
 
 
 def number_sentences(number, longest):
@@ -88,201 +51,251 @@ def number_sentences(number, longest):
     return [" ".join(random.choices(words, k=random.randint(1, longest))) for _ in range(number)]
 
 
-def assert_same_tokens(tokenizer, sentences):
-    """Compares tokens instead of ids, because most tokens map to the unknown id."""
-    encoder = Encoder(tokenizer)
-    tokenize = tf.function(
-        lambda x: tf.strings.reduce_join(encoder.tokenize(x), axis=1, separator=" "), SIGNATURE
-    )
-    reference = tokenizers.Tokenizer.from_str(tokenizer.to_json())
-    for start in range(0, len(sentences), 100_000):
-        part = sentences[start : start + 100_000]
-        for sentence, found in zip(part, tokenize(part).numpy(), strict=True):
-            normal = reference.normalizer.normalize_str(sentence)
-            expected = " ".join(x for x, _ in reference.pre_tokenizer.pre_tokenize_str(normal))
-            assert found.decode() == expected, ascii(sentence)
+def unusual_sentences(number, longest=12):
+    return ["".join(random.choices(UNUSUAL, k=random.randrange(longest))) for _ in range(number)]
 
 
-def test_a_thousand_sentences_are_translated_identically(translate, served):
-    sentences = number_sentences(555, 6) + unusual_sentences(350) + number_sentences(80, 40)
-    sentences += ["", " ", "\n\t", "[END]", "[END] one", "[PAD] two", "¿?", "▁one", "x" * 5000]
-    sentences += [*number_sentences(4, 120), "one " * MAX_SOURCE_TOKENS, "ÓNE  Two\u00a0three "]
-    random.shuffle(sentences)
-    assert len(sentences) == 1000
-    expected = translate(sentences)
-    assert len(set(expected)) > 300
-    assert served(sentences) == expected
+def client_code(folder):
+    """Returns the code of the client in docs/overview.md for an export."""
+    blocks = re.findall(r"```python\n(.*?)```", OVERVIEW.read_text(encoding="utf-8"), re.DOTALL)
+    (local,) = (block for block in blocks if "tf.saved_model.load" in block)
+    (over_http,) = (block for block in blocks if "urlopen" in block)
+    local, found = re.subn('(?m)^folder = ".*"$', f"folder = {str(folder)!r}", local)
+    assert found == 1
+    return local + over_http
 
 
-@pytest.mark.parametrize("sentences", [[], [""], ["one"], ["", "two one"], ["five"] * 65])
-def test_any_batch_size_is_accepted(translate, served, sentences):
-    assert served(sentences) == translate(sentences)
+def client_of(folder):
+    """Runs the client with an export and returns its names."""
+    names = {}
+    exec(compile(client_code(folder), "docs/overview.md", "exec"), names)
+    return names
 
 
-def test_other_sentences_in_the_batch_change_nothing(served):
-    sentences = number_sentences(20, 8)
+def check_same(translate, served, sentences):
+    """Compares the translations of batches of sentences of similar length."""
+    sentences = sorted(sentences, key=len)
+    expected, found = translate(sentences), []
+    for start in range(0, len(sentences), 32):
+        found += served(sentences[start : start + 32])
+    different = [
+        (ascii(x), y, z) for x, y, z in zip(sentences, expected, found, strict=True) if y != z
+    ]
+    assert different == []
+    return expected
+
+
+# Quick: one export of the model that other tests use, too
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served") / "1"
+    export_saved_model(make_translate(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(folder):
+    return client_of(folder)
+
+
+@pytest.fixture(scope="module")
+def served(client):
+    return client["translate_served"]
+
+
+def test_unusual_sentences_are_translated_identically(served):
+    sentences = number_sentences(30, 6) + unusual_sentences(30) + EDGE_CASES
+    assert len(set(check_same(make_translate(), served, sentences))) > 20
+
+
+@pytest.mark.parametrize("sentences", [[""], ["one"], ["", "two one"], ["five"] * 65])
+def test_any_batch_size_is_accepted(served, sentences):
+    assert served(sentences) == make_translate()(sentences)
+
+
+def test_other_sentences_and_padding_change_nothing(served, client):
+    sentences = number_sentences(10, 8)
     assert served(sentences) == [served([sentence])[0] for sentence in sentences]
+    ids = np.pad([client["source"].encode("two three").ids], ((0, 1), (0, 9)))
+    (first, second), (alone,) = client["serve"](ids), client["serve"](ids[:1, :2])
+    assert first == [*alone, *[0] * (len(first) - len(alone))] and any(alone) and not any(second)
 
 
-def test_a_very_long_sentence_is_refused(translate, served):
+def test_a_very_long_sentence_is_refused(served):
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"too long: split .* 10000 tokens"):
         served(["one", "one " * 10_000])
-    assert served(["one"]) == [translate("one")]  # keeps serving
+    assert served(["one"]) == [make_translate()("one")]  # keeps serving
 
 
-def test_invalid_utf8_is_read_as_replacement_characters(served):
-    assert served([b"one \xff two \xed\xa0\x80"]) == served(["one \ufffd two \ufffd\ufffd\ufffd"])
+@pytest.mark.parametrize("i", [-1, 99])
+def test_other_ids_are_refused(client, i):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Ids must be in the source vocabul"):
+        client["serve"]([[5, i]])
 
 
 def test_signature_fits_tensorflow_serving(folder):
     signature = tf.saved_model.load(str(folder)).signatures["serving_default"]
     (given,) = signature.structured_input_signature[1].items()
-    assert given == ("sentences", tf.TensorSpec([None], tf.string, "sentences"))
+    assert given == ("source", tf.TensorSpec([None, None], tf.int32, "source"))
     (returned,) = signature.structured_outputs.items()
-    assert returned[0] == "translations" and returned[1].dtype == tf.string
-    assert returned[1].shape.rank == 1
+    assert returned[0] == "target" and returned[1].dtype == tf.int32
+    assert returned[1].shape.rank == 2
 
 
-def test_serving_requires_only_tensorflow(folder, translate):
-    code = """if True:
-        import sys
-        for name in ("keras_transformer", "keras", "tokenizers", "tensorflow_text"):
-            sys.modules[name] = None
-        import tensorflow as tf
-        served = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
-        found = served(sentences=tf.constant(["two Öne", "", "five ’five’ four"]))["translations"]
-        sys.stdout.buffer.write(b"|".join(found.numpy()))
-    """
-    run = subprocess.run([sys.executable, "-c", code, folder], capture_output=True)
-    assert run.returncode == 0, run.stderr.decode()
-    assert run.stdout.decode().split("|") == translate(["two Öne", "", "five ’five’ four"])
+def test_the_client_translates_over_http(client):
+    """The server answers as TensorFlow Serving's predict API does, in its column format."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            text = json.dumps({"outputs": client["serve"](request["inputs"]["source"])})
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/v1/models/translator:predict"
+        serve = functools.partial(client["serve_over_http"], url=url)
+        found = client["translate_served"](["one two", "", "five"], serve)
+        server.shutdown()
+    assert found == make_translate()(["one two", "", "five"])
 
 
-@pytest.mark.exhaustive  # the next test covers the first 12,544 of them
-def test_all_characters_are_tokenized_identically():
-    # Trained on text with apostrophes and non-ASCII letters, the tokenizer keeps all kinds of
-    # characters.
-    tokenizer = WordTokenizer.train(TEXTS["phone"])
-    assert_same_tokens(tokenizer, [f"{c} a{c}b{c}" for c in ALL_CHARACTERS])
-
-
-def test_characters_with_marks_are_tokenized_identically(tokenizer):
-    first = ALL_CHARACTERS[:0x3100]
-    assert_same_tokens(
-        tokenizer, [form.format(c) for c in first for form in ("{}", "a{}\u0301", " {}’s")]
-    )
-
-
-def test_ids_match(tokenizer):
-    sentences = unusual_sentences(5000, 20)
-    found = tf.function(Encoder(tokenizer), SIGNATURE)(sentences)
-    assert found.dtype == tf.int32
-    assert found.to_list() == [tokenizer.encode(sentence) for sentence in sentences]
-    assert_same_tokens(tokenizer, sentences)
-
-
-def test_capital_sigma_is_lowercased_identically():
-    tokenizer = WordTokenizer.train(["σας ας ασ i̇"])
-    sentences = ["ΑΣ", "ΣΑΣ ΑΣ.", "ΑΣ'Σ", "İ", "I\u0307"]
-    assert_same_tokens(tokenizer, sentences)
-    expected = [tokenizer.encode(sentence) for sentence in sentences]
-    assert Encoder(tokenizer)(tf.constant(sentences)).to_list() == expected
-
-
-def test_random_ids_are_decoded_identically(tokenizer):
-    ids = [random.choices(range(tokenizer.vocab_size), k=12) for _ in range(2000)]
-    ids += [random.choices(range(END_ID + 3), k=12) for _ in range(500)]  # mostly special tokens
-    found = [sentence.decode() for sentence in Decoder(tokenizer)(tf.constant(ids)).numpy()]
-    assert found == [tokenizer.decode(row) for row in ids]
-    assert Decoder(tokenizer)(tf.zeros((2, 0), tf.int32)).numpy().tolist() == [b"", b""]
-
-
-def changed(path, value):
-    """Creates a tokenizer whose JSON has another value at a path."""
-    rules = json.loads(WordTokenizer.train(["a"]).to_json())
-    *parents, last = path
-    part = rules
-    for name in parents:
-        part = part[name]
-    part[last] = value
-    return WordTokenizer(tokenizers.Tokenizer.from_str(json.dumps(rules)))
-
-
-@pytest.mark.parametrize(
-    "path, value, named",
-    [
-        (["normalizer"], {"type": "NFKC"}, '{"type": "NFKC"}'),
-        (["normalizer"], None, "{}"),
-        (["normalizer", "normalizers", 3], {"type": "StripAccents"}, "StripAccents"),
-        (["normalizer", "normalizers", 6, "pattern"], {"Regex": r"\d"}, r"\\d"),
-        (["pre_tokenizer"], {"type": "Whitespace"}, '{"pre_tokenizer": {"type": "Whitespace"}}'),
-        (["pre_tokenizer", "pretokenizers", 0, "prepend_scheme"], "never", "never"),
-        (["decoder"], {"type": "Fuse"}, '{"decoder": {"type": "Fuse"}}'),
-        (["model"], {"type": "BPE", "vocab": {"a": 0}, "merges": []}, '{"model": {"type": "BPE"'),
-        (["model", "unk_token"], "a", '"unk_token": "a"'),
-    ],
-)
-def test_unsupported_tokenizer_rules_are_refused(path, value, named):
-    expected = r"supports only the rules .* Received: .*" + re.escape(named)
-    with pytest.raises(ValueError, match=expected):
-        Encoder(changed(path, value))
-
-
-def test_single_normalizer_is_supported():
-    assert_same_tokens(changed(["normalizer"], {"type": "NFC"}), [" A\u0301 ▁ b", " ", "a  b "])
+def test_special_tokens_are_never_produced(served):
+    translations = served(unusual_sentences(30) + list(SPECIAL_TOKENS))
+    assert not any(token in translation for translation in translations for token in SPECIAL_TOKENS)
 
 
 class UnsupportedTranslator:
-    """A translator with an unsupported tokenizer."""
+    """A translator with other tokenizers."""
 
-    source_tokenizer = target_tokenizer = changed(["decoder"], {"type": "Fuse"})
-    batch_size = 64
+    source_tokenizer = target_tokenizer = object()
 
 
 def test_refused_export_writes_nothing(tmp_path):
-    with pytest.raises(ValueError, match="supports only the rules"):
+    with pytest.raises(ValueError, match=r"Only word and BPE tokenizers .* Received: object"):
         export_saved_model(UnsupportedTranslator, tmp_path / "served" / "1")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_another_backend_is_refused(translate, tmp_path, monkeypatch):
+def test_another_backend_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
     with pytest.raises(RuntimeError, match=r"KERAS_BACKEND=tensorflow .* Received: jax"):
-        export_saved_model(translate, tmp_path / "1")
+        export_saved_model(make_translate(), tmp_path / "1")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_only_a_saved_model_is_overwritten(tmp_path, overwrite):
+    (tmp_path / "notes.txt").write_text("mine")
+    for path in (tmp_path, tmp_path / "notes.txt"):
+        with pytest.raises(FileExistsError, match="Received"):
+            export_saved_model(make_translate(), path, overwrite=overwrite)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+# Slow: sub-words, further exports, other processes
+
+
+@pytest.fixture(scope="module")
+def subwords(tmp_path_factory):
+    pairs = [*PAIRS, *((x.title() + "!", y.title() + "!") for x, y in PAIRS)]
+    prepare = PrepareDataset(seed=1, tokenizer="bpe", vocab_size=60, share_vocabulary=True)
+    dataset = prepare(pairs)
+    trainer = make_trainer(dataset, tmp_path_factory.mktemp("run"), rate=0.0)
+    trainer.train(*make_batches(dataset), 20)
+    translate = Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
+    folder = tmp_path_factory.mktemp("subwords") / "1"
+    export_saved_model(translate, folder)
+    return translate, client_of(folder)["translate_served"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", some_of({"1000": 1000, "10000": 10_000}, quick=["1000"]))
+def test_sentences_are_translated_identically_with_subwords(subwords, number):
+    translate, served = subwords
+    sentences = number_sentences(number * 6 // 10, 6) + unusual_sentences(number * 3 // 10)
+    sentences += number_sentences(number // 20, 40) + unusual_sentences(number // 20, 60)
+    expected = check_same(translate, served, sentences + EDGE_CASES + ["x" * 1000])
+    assert len(set(expected)) > number // 3
+
+
+@pytest.mark.slow
+def test_a_sentence_of_the_maximum_length_is_translated_identically(subwords):
+    translate, served = subwords
+    (word,) = (x for x in ("one",) if len(translate.source_tokenizer.encode(f"{x} {x}")) == 2)
+    sentence = f"{word} " * MAX_SOURCE_TOKENS
+    assert served([sentence]) == [translate(sentence)]
+
+
+@pytest.mark.slow
+def test_serving_requires_only_tensorflow_and_tokenizers(folder):
+    blocked = "import sys; sys.modules.update(keras=None, keras_transformer=None)\n"
+    code = blocked + client_code(folder) + "print(translate_served(['two Öne', '', '’five’ four']))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    expected = make_translate()(["two Öne", "", "’five’ four"])
+    assert run.stdout.splitlines()[-1] == str(expected)
+
+
+@pytest.mark.slow
+def test_saved_model_cli_runs_the_signature(folder, client, tmp_path):
+    ids = client["source"].encode("two three").ids
+    np.save(tmp_path / "ids.npy", np.array([ids], "int32"))
+    command = [
+        *(Path(sys.executable).with_name("saved_model_cli"), "run", "--dir", folder),
+        *("--tag_set", "serve", "--signature_def", "serving_default"),
+        *("--inputs", f"source={tmp_path / 'ids.npy'}"),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    found = re.search(r"Result for output key target:\n\[\[(.*?)\]\]", run.stdout, re.DOTALL)
+    assert list(map(int, found[1].split())) == client["serve"]([ids])[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"beam_size": 3},
+        {"min_length_ratio": 1.5, "max_length_ratio": 1.7, "no_repeat_ngram_size": 2},
+        {"allow_unknown": True},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_search_options_are_exported(tmp_path, options):
+    export_saved_model(make_translate(), tmp_path / "1", **options)
+    sentences = number_sentences(60, 6)
+    expected = make_translate().hypotheses(sentences, **options)
+    client = client_of(tmp_path / "1")
+    ids = client["serve"]([encoding.ids for encoding in client["source"].encode_batch(sentences)])
+    tokens = [[client["target"].id_to_token(i) for i in row if i] for row in ids]
+    end = SPECIAL_TOKENS[END_ID]
+    assert tokens == [[x for x in y[0].tokens if x != end] for y in expected]
 
 
 def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_saved_model_is_replaced_only_with_overwrite_and_atomically(translate, tmp_path):
+@pytest.mark.slow
+def test_saved_model_is_replaced_only_with_overwrite_and_atomically(tmp_path):
     folder = tmp_path / "1"
     (folder / "variables").mkdir(parents=True)
     (folder / "saved_model.pb").write_text("old")
     (folder / "variables" / "old").write_text("old")
     before = contents(tmp_path)
     with pytest.raises(FileExistsError, match=r"set `overwrite` to replace.*Received: .*1"):
-        export_saved_model(translate, folder)
+        export_saved_model(make_translate(), folder)
     with pytest.raises(OSError, match="could not be written"), full_disk(4096):
-        export_saved_model(translate, folder, overwrite=True)
+        export_saved_model(make_translate(), folder, overwrite=True)
     assert contents(tmp_path) == before
-    export_saved_model(translate, str(folder), overwrite=True)
+    export_saved_model(make_translate(), str(folder), overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["1"]
     assert not (folder / "variables" / "old").exists()
-    loaded = tf.saved_model.load(str(folder))
-    found = loaded.translate(tf.constant(["one two"]))["translations"]
-    assert found.numpy()[0].decode() == translate("one two")
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_only_a_saved_model_is_overwritten(translate, tmp_path, overwrite):
-    (tmp_path / "notes.txt").write_text("mine")
-    for path in (tmp_path, tmp_path / "notes.txt"):
-        with pytest.raises(FileExistsError, match="Received"):
-            export_saved_model(translate, path, overwrite=overwrite)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-
-
-def test_special_tokens_are_never_produced(served):
-    translations = served(unusual_sentences(100) + list(SPECIAL_TOKENS))
-    assert not any(token in translation for translation in translations for token in SPECIAL_TOKENS)
+    assert client_of(folder)["translate_served"](["one two"]) == [make_translate()("one two")]

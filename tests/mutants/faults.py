@@ -487,6 +487,34 @@ FAULTS = (
         "is_equal = True or difference",
         "inference/test_numpy_copy",
     ),
+    _fault(
+        "threads copy the weights at the same time",
+        "NumpyCopy.get",
+        "with self._lock:",
+        "if True:",
+        "inference/test_translate_threads",
+    ),
+    _fault(
+        "threads restore each other's limit of BLAS",
+        "search_in_threads",
+        "not _all_cores.acquire(blocking=False)",
+        "_all_cores.acquire(blocking=False) is None",
+        "inference/test_translate_threads",
+    ),
+    _fault(
+        "SavedModel without an end token after the source",
+        "_Service.translate",
+        "tf.range(length) == lengths",
+        "tf.range(length) < 0",
+        "export/test_saved_model",
+    ),
+    _fault(
+        "SavedModel translates nothing to something",
+        "_Service.translate",
+        "(lengths > 0) & (target != END_ID)",
+        "target != END_ID",
+        "export/test_saved_model",
+    ),
     # Batches and datasets
     _fault(
         "padding on the left",

@@ -5,6 +5,7 @@ import pytest
 from run_script import run_script
 from translating import shared_translate, write_run
 
+from keras_transformer.data.batches import pad_ids
 from keras_transformer.export.ctranslate2 import CTranslate2Translate
 
 SENTENCES = ["one two three", "", "five", "four unheard two"]
@@ -56,13 +57,14 @@ def test_an_earlier_export_is_replaced_only_with_overwrite(folder):
 def test_a_saved_model_gives_the_same_translations(folder):
     import tensorflow as tf
 
-    command = ["run", "--to", "saved_model"]
+    translate, command = shared_translate(), ["run", "--to", "saved_model"]
     printed = export(*command, "--beam", 2, folder=folder)
     assert printed.startswith("Written to run/exported/saved_model/1. ")
     served = tf.saved_model.load(str(folder / "run/exported/saved_model/1"))
-    found = served.signatures["serving_default"](sentences=tf.constant(SENTENCES))["translations"]
-    expected = shared_translate()(SENTENCES, beam_size=2)
-    assert [text.decode() for text in found.numpy()] == expected
+    ids = tf.constant(pad_ids([translate.source_tokenizer.encode(x) for x in SENTENCES], 8))
+    found = served.signatures["serving_default"](source=ids)["target"].numpy()
+    expected = translate(SENTENCES, beam_size=2)
+    assert [translate.target_tokenizer.decode(row) for row in found] == expected
     error = export(*command, folder=folder, expected=2)
     assert "run/exported/saved_model/1" in error
     export(*command, "--overwrite", folder=folder)

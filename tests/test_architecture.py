@@ -27,6 +27,7 @@ ORDER = (
     "cli",
     "pages",
     "export",
+    "bulk",
     "training",
     "inference",
     "runs",

@@ -9,6 +9,7 @@ import contextlib
 import gzip
 
 from keras_transformer._utils.checks import check_integers
+from keras_transformer._utils.reading import check_regular
 from keras_transformer.data.limits import open_limited, refuse_utf16
 
 # The number of sentences that are sorted by length and translated together, as in `translate`.
@@ -130,6 +131,7 @@ def _split_lines(chunks, max_bytes):
 
 
 def _read_parquet(path, column, limits):
+    check_regular(path)
     pyarrow, parquet = _import_pyarrow()
     try:
         with parquet.ParquetFile(path) as file:

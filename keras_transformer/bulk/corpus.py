@@ -152,9 +152,9 @@ def _cluster(actors):
                 **({} if address else local),
             )
             gpus, cpus = (int(ray.cluster_resources().get(x, 0)) for x in ("GPU", "CPU"))
-        except (RayError, OSError, RuntimeError, ValueError) as error:
+        except Exception as error:  # Ray raises many types, `Exception` itself among them
             what = f"The Ray cluster at RAY_ADDRESS={address} cannot be joined"
-            what = what if address else "Ray cannot be started"
+            what = what if address else "Ray cannot be started on this machine"
             raise OSError(f"{what}. Received: {_summary(error)}") from error
         # Ray replaces the handler of SIGTERM.
         with interruptible():

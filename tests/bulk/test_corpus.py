@@ -13,7 +13,7 @@ from run_script import SCRIPTS, run_script
 from keras_transformer.data.corpus import bundled_run_path, corpus_path
 from keras_transformer.runs.lock import folder_lock
 
-SHARDS, SIZE = 6, 500
+SHARDS, SIZE = 6, 1000
 
 
 @pytest.fixture
@@ -32,17 +32,28 @@ def corpus(tmp_path):
     return tmp_path
 
 
-def translate(folder, *flags, **environment):
-    """Starts the command."""
-    command = ("translate_corpus.py", bundled_run_path(), "in", "--output", "out", *flags)
-    return subprocess.Popen(
-        [sys.executable, str(SCRIPTS / command[0]), *map(str, command[1:])],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture
+def translate(ray, corpus):
+    """Starts commands; kills those that a failed test leaves running."""
+    started = []
+
+    def start(*flags, **environment):
+        command = ("translate_corpus.py", bundled_run_path(), "in", "--output", "out", *flags)
+        process = subprocess.Popen(
+            [sys.executable, str(SCRIPTS / command[0]), *map(str, command[1:])],
+            cwd=corpus,
+            env={**os.environ, "RAY_ADDRESS": "", **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def finish(process):
@@ -51,7 +62,7 @@ def finish(process):
     return output
 
 
-def wait_for(condition, seconds=120):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end
@@ -59,16 +70,22 @@ def wait_for(condition, seconds=120):
     return found
 
 
-def workers():
-    """Returns the ids of the processes that translate."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def workers(command):
+    """Returns the ids of the processes of a command that translate."""
+    names, parents = {}, {}
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            if path.read_bytes().startswith(b"ray::ShardWorker.translate"):
-                found.append(int(path.parent.name))
+            names[int(path.name)] = (path / "cmdline").read_bytes()
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             pass  # it has ended
-    return found
+    # A worker is a child of Ray's daemon, which is a child of the command.
+    return [
+        pid
+        for pid, name in names.items()
+        if name.startswith(b"ray::ShardWorker.translate")
+        and parents.get(parents.get(pid)) == command.pid
+    ]
 
 
 def translated(folder):
@@ -78,17 +95,18 @@ def translated(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the processes to kill in /proc")
-def test_killed_processes_change_nothing(ray, corpus):
+def test_killed_processes_change_nothing(translate, corpus):
     """A worker is killed, then the command, then a second start does what is missing."""
-    process = translate(corpus, "--actors", "1")
+    process = translate("--actors", "1")
     wait_for(lambda: len(translated(corpus)) >= 1)
-    os.kill(wait_for(workers)[0], signal.SIGKILL)
-    wait_for(lambda: len(translated(corpus)) >= 3)
+    os.kill(wait_for(lambda: workers(process))[0], signal.SIGKILL)
+    done = len(translated(corpus))
+    wait_for(lambda: len(translated(corpus)) > done)
     process.kill()
     process.communicate()
     before = {path: path.stat().st_mtime_ns for path in (corpus / "out").glob("part-?.txt")}
-    assert 3 <= len(before) < SHARDS
-    output = finish(translate(corpus, "--actors", "1"))
+    assert done < len(before) < SHARDS
+    output = finish(translate("--actors", "1"))
     assert output == f"{SHARDS} shards in out\n"
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
     assert not list((corpus / "out").glob("partial-*"))
@@ -100,8 +118,8 @@ def test_killed_processes_change_nothing(ray, corpus):
 
 
 @pytest.mark.slow
-def test_a_shard_that_vanishes_costs_only_itself(ray, corpus):
-    process = translate(corpus, "--actors", "1")
+def test_a_shard_that_vanishes_costs_only_itself(translate, corpus):
+    process = translate("--actors", "1")
     wait_for(lambda: (corpus / "out/_job/settings.json").exists())
     (corpus / "in/part-5.txt").unlink()
     _, errors = process.communicate()
@@ -110,8 +128,8 @@ def test_a_shard_that_vanishes_costs_only_itself(ray, corpus):
 
 
 @pytest.mark.slow
-def test_a_wrong_address_is_one_line(ray, corpus):
-    process = translate(corpus, RAY_ADDRESS="127.0.0.1:1")
+def test_a_wrong_address_is_one_line(translate, corpus):
+    process = translate(RAY_ADDRESS="127.0.0.1:1")
     _, errors = process.communicate()
     assert process.returncode == 2
     last = errors.splitlines()[-1]

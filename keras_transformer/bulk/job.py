@@ -31,6 +31,9 @@ class Job:
         data_limits: factor of the limits of data files.
         digest: see `digest_run`.
         version: version of this package.
+
+    Raises:
+        ValueError: if `data_limits` is out of range.
     """
 
     run: Path
@@ -42,6 +45,9 @@ class Job:
     data_limits: float
     digest: str
     version: str = __version__
+
+    def __post_init__(self):
+        self.limits  # noqa: B018 - checks `data_limits`
 
     @property
     def n_best(self):
@@ -203,7 +209,7 @@ def _is_shard(path):
 def _check_shard(path, output, column):
     if path.parent.resolve() == output.resolve():
         raise ValueError(f"The output folder must not be the folder of a shard. Received: {path}")
-    if path.name in (_STATE, f".{output.name}.lock") or path.name.startswith(PARTIAL):
+    if path.name == _STATE or path.name.startswith(PARTIAL):
         raise ValueError(f"This name is reserved: rename the shard. Received: {path}")
     if is_tab_separated(path):
         check_column(column)

@@ -33,6 +33,7 @@ except ImportError as error:
 # given up.
 _MAX_RETRIES = 9
 _OBJECT_STORE = 100 << 20  # bytes, nearly the minimum: only paths are passed
+_STARTS = 3  # Ray gives up if its processes take 30 s to start, as on a busy machine
 _PROGRESS_SECONDS = 10
 _CONNECT_SECONDS = 10
 # With an actor per core, more threads than cores would wait for each other.
@@ -135,22 +136,10 @@ def _translate(job, shards, actors):
 @contextlib.contextmanager
 def _cluster(actors):
     """Starts or joins a Ray cluster; yields the number of actors and the resources of each."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     address = os.environ.get("RAY_ADDRESS")
-    local = {
-        "num_cpus": max(count_cores(), actors or 0),
-        "object_store_memory": _OBJECT_STORE,
-        "include_dashboard": False,
-    }
     try:
         try:
-            _check_address(address)
-            ray.init(
-                address or "local",
-                log_to_driver=False,
-                logging_level="ERROR",
-                **({} if address else local),
-            )
+            _start_ray(address, actors)
             gpus, cpus = (int(ray.cluster_resources().get(x, 0)) for x in ("GPU", "CPU"))
         except Exception as error:  # Ray raises many types, `Exception` itself among them
             what = f"The Ray cluster at RAY_ADDRESS={address} cannot be joined"
@@ -163,9 +152,33 @@ def _cluster(actors):
         ray.shutdown()
 
 
+def _start_ray(address, actors):
+    """Joins the cluster at an address, or starts Ray on this machine."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address:
+        _check_address(address)
+        ray.init(address, **quiet)
+        return
+    for attempts_left in reversed(range(_STARTS)):
+        try:
+            ray.init(
+                "local",
+                num_cpus=max(count_cores(), actors or 0),
+                object_store_memory=_OBJECT_STORE,
+                include_dashboard=False,
+                **quiet,
+            )
+            return
+        except Exception:
+            ray.shutdown()
+            if not attempts_left:
+                raise
+
+
 def _check_address(address):
     """Raises an OSError if nothing answers at an address, for which Ray looks for 15 minutes."""
-    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal():
         with socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS):
             pass

@@ -8,7 +8,7 @@ MODEL_TESTS = tests/layers tests/models tests/objectives tests/backends tests/tr
 # Tests with the marker `every_backend`, and tests that `test-all` runs on JAX.
 JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/test_docs.py tests/test_wheel.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/pages tests/pretrained
-SPEED = attention training translating decoding course scaling streaming
+SPEED = attention training translating decoding course scaling streaming corpus
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # Caches JAX's compiled programs across tests and runs.
@@ -141,6 +141,6 @@ clean: ## delete everything generated except runs/
 	$(INSTALL) ".[test]"
 	touch $@
 
-.venv/parity .venv/bench .venv/browser .venv/notebooks .venv/docs: .venv/%: .venv/installed
+.venv/parity .venv/bench .venv/browser .venv/notebooks .venv/docs .venv/ray: .venv/%: .venv/installed
 	$(INSTALL) ".[test,$*]"
 	touch $@

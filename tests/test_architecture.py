@@ -27,6 +27,7 @@ ORDER = (
     "cli",
     "pages",
     "export",
+    "bulk",
     "training",
     "inference",
     "runs",
@@ -64,6 +65,11 @@ def test_backends_are_imported_only_in_their_own_files():
         assert ("tensorflow" in packages) == (file in TENSORFLOW_FILES), file
         assert ("jax" in packages) == (file in JAX_FILES), file
         assert "torch" not in packages, file
+
+
+def test_ray_is_imported_in_one_file():
+    importers = {file for file in FILES if any(m.split(".")[0] == "ray" for m in imports(file))}
+    assert importers == {"keras_transformer/bulk/corpus.py"}
 
 
 def test_only_public_keras_modules_are_imported():

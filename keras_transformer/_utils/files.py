@@ -4,18 +4,23 @@ import contextlib
 import math
 import os
 import shutil
+import uuid
 from pathlib import Path
 
+PARTIAL = "partial-"  # the beginning of the names of temporary files
 _CHUNK = 1 << 20  # bytes
 _HEADER = 1 << 13  # bytes: an upper bound of the metadata of an HDF5 file and of each variable
 
 
 @contextlib.contextmanager
-def atomic_replace(path):
+def atomic_replace(path, unique=False):
     """Replaces a file or folder atomically: writes to a temporary path, then renames it.
 
     Args:
         path: path of the result. An existing file or folder there is replaced.
+        unique: whether the temporary path is new in every call, so that several processes may write
+            to `path` at a time. The caller then removes what killed processes leave
+            (`PARTIAL` + "*").
 
     Yields:
         The temporary `Path` to write to. It has the same suffixes as `path`.
@@ -28,7 +33,8 @@ def atomic_replace(path):
         ...     temporary.write_text("all or nothing")
     """
     path = Path(path)
-    temporary = path.with_name(f"partial-{path.name}")
+    name = f"{uuid.uuid4().hex}-{path.name}" if unique else path.name
+    temporary = path.with_name(PARTIAL + name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove(temporary)  # an interrupted process may have left one

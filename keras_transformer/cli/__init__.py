@@ -11,6 +11,7 @@ from keras_transformer.training.interrupt import interruptible
 COMMANDS = (
     "train",
     "translate",
+    "translate-corpus",
     "evaluate",
     "plot",
     "export",

@@ -198,7 +198,7 @@ def decode_lines(data, name, previous_lines, limits):
     Raises:
         ValueError: if a line is too long, there are too many, or the text is not UTF-8.
     """
-    _refuse_utf16(data, name, previous_lines)
+    refuse_utf16(data, name, previous_lines)
     limits.check_lines(previous_lines + data.count(b"\n") + 1, name)
     try:
         text = data.decode("utf-8")
@@ -216,7 +216,14 @@ def decode_lines(data, name, previous_lines, limits):
     return lines
 
 
-def _refuse_utf16(data, name, previous_lines):
+def refuse_utf16(data, name, previous_lines=0):
+    """Raises a ValueError if the beginning of a text file is in UTF-16.
+
+    Args:
+        data: bytes of the file that begin with a line.
+        name: name of the file for messages.
+        previous_lines: number of lines before these bytes.
+    """
     # The line feed between the first two lines has a zero byte before or after it in UTF-16.
     # Further zero bytes may be stray ones in UTF-8.
     if previous_lines >= 2:

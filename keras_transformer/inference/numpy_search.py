@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from keras_transformer._utils.cores import count_cores
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END
 
@@ -82,10 +83,11 @@ class NumpySearch:
 def search_in_threads(search, batches):
     """Searches several batches at a time, one on each core.
 
-    NumPy's own threads, which split one matrix product, are switched off meanwhile: they take
-    twice the CPU time for the same wall time. They are switched for the whole process, so only one
-    call at a time does it. Calls from other threads meanwhile search one batch after the other, and
-    thus use one core each.
+    As in other numerical libraries, the environment variable `OMP_NUM_THREADS` limits the number of
+    threads. NumPy's own threads, which split one matrix product, are switched off meanwhile: they
+    take twice the CPU time for the same wall time. They are switched for the whole process, so only
+    one call at a time does it. Calls from other threads meanwhile search one batch after the other,
+    and thus use one core each.
 
     Args:
         search: function from a batch to its result.
@@ -94,7 +96,7 @@ def search_in_threads(search, batches):
     Yields:
         The results, in order.
     """
-    threads = min(len(batches), _count_cores())
+    threads = min(len(batches), _count_threads())
     if threads <= 1 or not _all_cores.acquire(blocking=False):
         yield from map(search, batches)
         return
@@ -105,10 +107,9 @@ def search_in_threads(search, batches):
         _all_cores.release()
 
 
-def _count_cores():
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _count_threads():
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    return min(count_cores(), int(allowed)) if allowed.isdecimal() else count_cores()
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""A lock for the folder of a run."""
+"""A lock for a folder that one process writes."""
 
 import contextlib
 import json
@@ -14,17 +14,19 @@ _TIMEOUT = 1.0  # seconds; the processes of a distributed run look at the lock a
 
 
 @contextlib.contextmanager
-def training_lock(folder):
-    """Lets only one process at a time train in a folder.
+def folder_lock(folder, state):
+    """Lets only one process at a time write to a folder.
 
     The operating system releases the lock when the process ends, even if it is killed. The lock
     file is a hidden file next to the folder, which need not exist yet.
 
     Args:
-        folder: path of the run folder.
+        folder: path of the folder.
+        state: what another process does with it, for the message, such as "This run is being
+            trained".
 
     Raises:
-        BlockingIOError: if another process trains in this folder.
+        BlockingIOError: if another process holds the lock.
     """
     folder = Path(folder).absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -40,9 +42,14 @@ def training_lock(folder):
                 holder.unlink(missing_ok=True)
     except Timeout:
         raise BlockingIOError(
-            f"This run is being trained by {_describe(holder)}: wait, stop it, or choose another "
+            f"{state} by {_describe(holder)}: wait, stop it, or choose another "
             f"folder. Received: {folder}"
         ) from None
+
+
+def training_lock(folder):
+    """Lets only one process at a time train in a run folder; see `folder_lock`."""
+    return folder_lock(folder, "This run is being trained")
 
 
 def _describe(holder):

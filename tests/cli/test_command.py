@@ -39,6 +39,10 @@ INVALID = {
     "translate run one --top-k 3": "`top_k` and `top_p` are for sampling",
     "translate run one --temperature 1 --beam 2": "Sampling has no beam",
     "translate run one --file lines.txt": "give sentences or a file, not both",
+    "translate-corpus run part.txt": "the following arguments are required: --output",
+    "translate-corpus run a --output b --actors 0": "must be an integer of at least 1. Received: 0",
+    "translate-corpus run a --output b --beam 2 --n-best 3": "Received: n_best=3, beam_size=2",
+    "translate-corpus run missing.txt --output b": "No shard or folder of shards here. Received: m",
     "evaluate run --top-p 0": "Received: top_p=0.0",
     "evaluate run --n-best 2": "unrecognized arguments: --n-best 2",
     "evaluate run --tokenize letters": "Received: tokenize='letters'",
@@ -173,6 +177,7 @@ def test_commands_have_the_search_options():
     sampling = {"temperature", "top_k", "top_p", "seed"}
     for command, missing in {
         "translate": set(),
+        "translate-corpus": set(),
         "demo": set(),
         "evaluate": {"n_best"},
         "attention-page": {"n_best"},

@@ -1,0 +1,1 @@
+"""Translation of large corpora on several cores, GPUs or machines."""

@@ -6,11 +6,19 @@ import io
 import re
 from pathlib import Path
 
+import keras
 import numpy as np
+import own_cells
 import pytest
+import sacrebleu
 from exercises import CHECKS, check, verdict
 from exercises.checking import Numbers
 from solutions import SOLUTIONS, softmax
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+
+import keras_transformer as kt
+from keras_transformer.data.series import make_windows
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 SOURCES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
@@ -41,9 +49,8 @@ def test_every_notebook_has_exercises_of_three_levels():
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_the_cells_run_before_they_are_solved(source):
-    from own_cells import YourEncoderLayer
-
-    text, namespace, printed = practice(source), {"YourEncoderLayer": YourEncoderLayer}, []
+    text, printed = practice(source), []
+    namespace = {"YourEncoderLayer": own_cells.YourEncoderLayer}
     for cell in code_cells(text):
         with contextlib.redirect_stdout(io.StringIO()) as stdout:
             exec(compile(cell, str(source), "exec"), namespace)
@@ -338,3 +345,92 @@ def test_three_digits_are_enough():
 
 def test_counts_must_be_exact():
     assert verdict("4.4", 512 * 768 + 1) != "Right."
+
+
+def test_the_answers_about_recurrent_networks_are_those_of_the_library():
+    windows = [len(make_windows(np.arange(100.0), 12, stride)[0]) for stride in (1, 12)]
+    assert windows == SOLUTIONS["2.3"]
+    layer, random = keras.layers.GRU(2, reset_after=False), np.random.default_rng(0)
+    x, h = random.normal(size=(4, 1, 3)), random.normal(size=(4, 2))
+    layer.build((4, 1, 3))
+    weights = [random.normal(size=weight.shape) for weight in layer.get_weights()]
+    layer.set_weights(weights)
+    parts = [dict(zip("zrh", np.split(w, 3, axis=-1), strict=True)) for w in weights]
+    np.testing.assert_allclose(
+        layer(x, initial_state=h), SOLUTIONS["2.5"](x[:, 0], h, *parts), atol=1e-5
+    )
+
+
+def test_the_answers_about_scores_are_those_of_the_library():
+    random = np.random.default_rng(0)
+    s, h = random.normal(size=(1, 1, 6)), random.normal(size=(1, 5, 6))
+    for kind in ("dot", "general"):
+        layer = kt.LuongAttention(kind)
+        with kt.record_attention() as recorded:
+            layer(s, h)
+        w = layer.get_weights()[0].T if kind == "general" else None
+        scores = SOLUTIONS["3.5"](kind, s[0, 0], h[0], w, None)
+        np.testing.assert_allclose(recorded[layer][0, 0], softmax(scores), atol=1e-5)
+    local = kt.LuongAttention("dot", window=2)
+    with kt.record_attention() as recorded:
+        local(random.normal(size=(1, 12, 6)), random.normal(size=(1, 9, 6)))
+    assert np.flatnonzero(recorded[local][0, 7]).tolist() == SOLUTIONS["3.2"]
+
+
+def test_the_answers_about_masks_are_those_of_the_library():
+    values = np.array([[[1.0, 5], [2, 6], [3, 7]]])
+    nothing = np.zeros((1, 3), bool)
+    keys, query = np.ones((1, 3, 2)), np.ones((1, 1, 2))
+    library = kt.DotProductAttention()(query, keys, values, attention_mask=nothing)
+    yours = own_cells.attention(query, keys, values, nothing)
+    found = [np.array(library)[0, 0], np.array(yours)[0, 0]]
+    np.testing.assert_allclose(found, SOLUTIONS["5.2"], atol=1e-6)
+    ids = np.array([[7, 8, 9, 0, 0]])
+    both = kt.combine_masks(kt.padding_mask(ids), kt.causal_mask(5))
+    assert np.array(both).sum() == SOLUTIONS["5.4"]
+
+
+def test_the_answers_about_parameters_are_those_of_the_library():
+    settings = kt.BlockSettings(h=8, d_model=512, d_ff=2048)
+    encoder, decoder = kt.EncoderLayer(settings=settings), kt.DecoderLayer(settings=settings)
+    encoder.build((None, None, 512))
+    decoder.build((None, None, 512), (None, None, 512))
+    assert [6 * encoder.count_params(), 6 * decoder.count_params()] == SOLUTIONS["6.3"]
+    small = kt.BlockSettings(h=4, d_model=64, d_ff=64, n=1)
+    images = kt.VisionTransformer(32, 4, num_classes=2, settings=small)
+    images.build((None, 32, 32, 3))
+    assert images.embedding.count_params() == SOLUTIONS["9.3"]
+
+
+def test_the_answers_about_training_are_those_of_the_library():
+    target = np.array([[1]])
+    logits = np.log([[[0.1, 0.6, 0.1, 0.1, 0.1]]])
+    loss = kt.MaskedCrossEntropy(label_smoothing=0.1)(target, logits)
+    np.testing.assert_allclose(float(loss), SOLUTIONS["7.3"], rtol=1e-5)
+    schedule = kt.WarmupSchedule(256, round(SOLUTIONS["7.4"]))
+    np.testing.assert_allclose(np.max(schedule(np.arange(5000))), 0.001, rtol=1e-3)
+    w, g = np.random.default_rng(0).normal(size=(2, 3))
+    variable, optimizer = keras.Variable(w), keras.optimizers.Adam(0.1, epsilon=1e-9)
+    m = v = np.zeros(3)
+    for t in (1, 2, 3):
+        optimizer.apply([keras.ops.convert_to_tensor(t * g, "float32")], [variable])
+        w, m, v = SOLUTIONS["7.5"](w, t * g, m, v, t, 0.1, 0.9, 0.999, 1e-9)
+        np.testing.assert_allclose(variable, w, rtol=1e-4)
+
+
+def test_the_answers_about_search_are_those_of_the_library():
+    bleu = sacrebleu.sentence_bleu("das ist ein kleines Haus", ["das ist ein Haus"])
+    found = [a / b for a, b in zip(bleu.counts, bleu.totals, strict=True)]
+    np.testing.assert_allclose([*found, bleu.bp], SOLUTIONS["8.1"])
+    words = ["un", "una", "##a", "##aff", "##ffa", "##able", "##ble", "##le", "##b", "[UNK]"]
+    pieces = Tokenizer(WordPiece({word: i for i, word in enumerate(words)}))
+    assert pieces.encode("unaffable").tokens == SOLUTIONS["10.2"]
+
+
+def test_the_rotations_make_products_depend_on_distances():
+    query, key = np.random.default_rng(0).normal(size=(2, 1, 8))
+    products = [
+        SOLUTIONS["4.6"](query, np.array([t])) @ SOLUTIONS["4.6"](key, np.array([t + 3.0])).T
+        for t in (0.0, 1.0, 50.0)
+    ]
+    np.testing.assert_allclose(products, [products[0]] * 3, rtol=1e-5)

@@ -6,9 +6,6 @@ import traceback
 
 import numpy as np
 
-# Whatever a learner's code raises becomes a sentence. `KeyboardInterrupt` still stops the cell.
-AnyError = Exception
-
 
 class Unsolved(Exception):
     """The answer is still the dots of the exercise."""
@@ -60,7 +57,7 @@ def numbers(answer, shape=None, finite=True):
         raise Wrong("The numbers need an order: write a list, with square brackets.")
     try:
         array = np.asarray(answer, "float64")
-    except AnyError:
+    except Exception:
         raise Wrong(
             "These are not numbers in rows of equal length. Compare the brackets with the exercise."
         ) from None
@@ -117,7 +114,7 @@ def call(function, *arguments):
         raise Wrong("The check needs the function itself: its name, without parentheses after it.")
     try:
         found = function(*copy.deepcopy(arguments))
-    except AnyError as error:
+    except Exception as error:  # KeyboardInterrupt still stops the cell
         raise Wrong(f"Your code stopped{_line(error, function)}: {describe(error)}") from None
     if found is ...:
         raise Unsolved

@@ -273,7 +273,7 @@ MISTAKES = [
     ("7.5", lambda w, *_: w, "Expected 3 things: the new w, the new m, the new v"),
     ("8.4", attention_that_forgets, "After 2 words the cache must hold 2"),
     ("8.4", attention_without_itself, "append its key and value before"),
-    ("8.5", greedy_search, "A beam of 100 forgets nothing"),
+    ("8.5", greedy_search, "A beam of 15 forgets nothing"),
     ("8.5", beam_that_extends_finished, "A finished hypothesis was extended"),
     ("8.5", beam_that_drops_finished, "must return"),
     ("9.2", [False, False, True], "a: "),

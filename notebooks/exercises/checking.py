@@ -97,7 +97,8 @@ def compare(found, right, hint, *mistakes, tolerance=1e-3):
         if mistake.shape == found.shape and _close(found, mistake, tolerance).all():
             raise Wrong(sentence)
     if found.size > 1 and (count := int(close.sum())):
-        hint = f"{count} of {found.size} numbers are right. {hint}"
+        are = "is" if count == 1 else "are"
+        hint = f"{count} of {found.size} numbers {are} right. {hint}"
     raise Wrong(hint)
 
 

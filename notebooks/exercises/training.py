@@ -111,8 +111,11 @@ class _Language:
         words = [int(word) for word in words]
         if _END in words:
             raise ValueError("A finished hypothesis was extended: it ends with word 0.")
-        if self.calls > 3000:
-            raise RuntimeError("The search asked 3,000 times. Does it stop when all have ended?")
+        if self.calls > 1000:
+            raise RuntimeError(
+                "The search does not end. Finished hypotheses keep their place in the beam, and it "
+                "ends when all of the beam are finished."
+            )
         with np.errstate(divide="ignore"):
             if len(words) >= _LONGEST - 1:
                 return np.log([1.0, 0.0, 0.0])
@@ -140,7 +143,7 @@ class _Language:
 
 
 def _beam_search(function):
-    for size, seed in itertools.product((1, 100, 2), range(8)):
+    for size, seed in itertools.product((1, 15, 2), range(8)):
         found = call(function, _Language(seed), size)
         score, words = several(found, ("the sum of the log probabilities", "the words"))
         score = float(numbers(score, ()))
@@ -152,7 +155,7 @@ def _beam_search(function):
                 f"The sum {score:.3f} does not belong to the words {words}, which have "
                 f"{_Language(seed).score(words):.3f}."
             )
-        expected, right = _Language(seed).best() if size == 100 else _Language(seed).search(size)
+        expected, right = _Language(seed).best() if size == 15 else _Language(seed).search(size)
         if not np.isclose(score, expected, atol=1e-6):
             raise Wrong(
                 f"{_SEARCHES[size]} must return {right} with the sum {expected:.3f} in one of the "
@@ -162,8 +165,8 @@ def _beam_search(function):
 
 _SEARCHES = {
     1: "A beam of 1 is greedy search, and",
-    100: "A beam of 100 forgets nothing, and",
-    2: "Beams of 1 and 100 are right. A beam of 2, where finished hypotheses compete unchanged,",
+    15: "A beam of 15 forgets nothing, and",
+    2: "Beams of 1 and 15 are right. A beam of 2, where finished hypotheses compete unchanged,",
 }
 
 CHECKS = {

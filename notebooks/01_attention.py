@@ -273,3 +273,76 @@ print(np.array(row))
 #   Translate*, 2015: attention between two sentences, see notebook 03.
 # * A. Vaswani et al., *Attention Is All You Need*, 2017, section 3.2: the formula above, the
 #   division by $\sqrt d$ and its reason, and several heads.
+
+# %% [markdown]
+# ## Practice
+#
+# More exercises, which answer. Replace the dots and run the cell: `check` says "Right.", or what is
+# wrong and what to think about. Three digits are enough.
+#
+# * ★ read and predict: with pencil and paper;
+# * ★★ calculate or change: a few lines of NumPy help;
+# * ★★★ write: a function.
+#
+# The solutions are in `solutions.py`, next to the notebooks.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 1.1 ★ Three weights
+#
+# A query has the scores 0, $\ln 2$ and $\ln 5$ with three keys, already divided by $\sqrt d$. What
+# are the three weights?
+
+# %%
+weights = ...  # a list of three numbers
+
+check("1.1", weights)
+
+# %% [markdown]
+# ### 1.2 ★ And their mixture
+#
+# The values of the three keys are $(8, 0)$, $(0, 8)$ and $(8, 8)$. What is the output?
+
+# %%
+output = ...  # a list of two numbers
+
+check("1.2", output)
+
+# %% [markdown]
+# ### 1.3 ★ Why the root?
+#
+# The entries of a query and a key of size 64 are independent, with mean 0 and variance 1. What is
+# the standard deviation of their product $q \cdot k$, before it is divided by anything?
+
+# %%
+deviation = ...
+
+check("1.3", deviation)
+
+# %% [markdown]
+# ### 1.4 ★★ How long must a query be?
+#
+# A query has the scores 0 and 1 with two keys. By what number must it be multiplied, so that the
+# larger weight is 0.9? (Both scores are multiplied by it, too.)
+
+# %%
+factor = ...
+
+check("1.4", factor)
+
+# %% [markdown]
+# ### 1.5 ★★★ Attention that survives large scores
+#
+# Write attention with NumPy alone: queries $(T, d)$, keys $(S, d)$ and values $(S, m)$ give outputs
+# $(T, m)$. It must also work for scores of 1000, whose exponential is infinite: what may you
+# subtract from the scores of a query without changing its weights?
+
+
+# %%
+def stable_attention(queries, keys, values):
+    return ...  # your code
+
+
+check("1.5", stable_attention)

@@ -352,3 +352,82 @@ assert np.isclose(extreme[0] / extreme[1], np.exp(2))
 #   Difficult*, 1994: why it forgets.
 # * C. Raffel and D. Ellis, *Feed-Forward Networks with Attention Can Solve Some Long-Term Memory
 #   Problems*, 2015: attention without a query.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 2.1 ★ One step further
+#
+# In the calculation by hand above, the state after three inputs is $h_3 = (20, 29)$. The fourth
+# input is 0. What is $h_4$?
+
+# %%
+state = ...  # a list of two numbers
+
+check("2.1", state)
+
+# %% [markdown]
+# ### 2.2 ★ What is left of a gradient
+#
+# A linear network has one unit and $W_h = 0.9$. By what factor does a small change of $h_1$ reach
+# $h_{21}$? (The gradient comes back by the same factor.)
+
+# %%
+factor = ...
+
+check("2.2", factor)
+
+# %% [markdown]
+# ### 2.3 ★★ Counting windows
+#
+# A series of 100 numbers is cut into windows of 12, each with the number that follows it as its
+# target. How many are there if a window begins at every number (stride 1), and how many if they do
+# not overlap (stride 12)?
+
+# %%
+counts = ...  # a list of two numbers
+
+check("2.3", counts)
+
+# %% [markdown]
+# ### 2.4 ★★ A memory of two numbers
+#
+# Choose the weights of a linear network with two units, so that its state always holds the last two
+# inputs, the newer one first: $h_t = (x_t, x_{t-1})$. The equation is that at the top, with
+# $f(x) = x$: $W_x$ has the shape (1, 2), $W_h$ (2, 2), and $b$ has two numbers.
+
+# %%
+W_x = ...
+W_h = ...
+b = ...
+
+check("2.4", (W_x, W_h, b))
+
+# %% [markdown]
+# ### 2.5 ★★★ A unit with gates
+#
+# The gated recurrent unit (GRU) decides itself what it keeps. With the sigmoid
+# $\sigma(x) = 1 / (1 + e^{-x})$ and $\circ$ for the product entry by entry,
+#
+# $$z = \sigma(x W_z + h U_z + b_z), \qquad r = \sigma(x W_r + h U_r + b_r),$$
+# $$\tilde h = \tanh(x W_h + (r \circ h) U_h + b_h), \qquad
+# h' = z \circ h + (1 - z) \circ \tilde h .$$
+#
+# Where $z$ is 1, the state passes unchanged, however many steps it takes. Write one step for a
+# batch: `x` has the shape (B, n), `h` (B, u), and the matrices are `W["z"]`, `W["r"]`, `W["h"]` and
+# so on.
+
+
+# %%
+def gru_step(x, h, W, U, b):
+    return ...  # the new state, (B, u)
+
+
+check("2.5", gru_step)

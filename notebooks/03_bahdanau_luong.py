@@ -295,3 +295,80 @@ assert sees[:12].all() and not sees[12:].any()
 #   Translation*, 2015, section 3.
 # * K. Cho et al., *On the Properties of Neural Machine Translation*, 2014: long sentences do not
 #   fit in one vector.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 3.1 ★ A context by hand
+#
+# The decoder's state is $s = (1, 0)$, and the encoder has two states, $h_1 = (0, 4)$ and
+# $h_2 = (\ln 3, 0)$. The score is *dot*. What is the context $c$?
+
+# %%
+context = ...  # a list of two numbers
+
+check("3.1", context)
+
+# %% [markdown]
+# ### 3.2 ★ Through a window
+#
+# The attention is local-m with $D = 2$, and the source has nine words. Which source positions does
+# the decoder see at target position 7? Positions count from 0.
+
+# %%
+positions = ...  # a list
+
+check("3.2", positions)
+
+# %% [markdown]
+# ### 3.3 ★★ A predicted center
+#
+# The attention is local-p with $D = 4$, the source has $S = 20$ words, and
+# $v_p^\top \tanh(W_p s) = 0$. Where is the center $p$, and by what is the weight of position
+# $j = 14$ multiplied? The bell curve is $e^{-(j - p)^2 / (2 \sigma^2)}$ with $\sigma = D / 2$.
+
+# %%
+center, factor = ..., ...
+
+check("3.3", [center, factor])
+
+# %% [markdown]
+# ### 3.4 ★★ A perfect alignment
+#
+# A translator for the language that is read backwards looks at the right word and at nothing else.
+# Return its attention weights for a sentence of $n$ words: a row for each word that is written, a
+# column for each word that is read, without the ends of the sentences.
+
+
+# %%
+def perfect_weights(n):
+    return ...  # an array of shape (n, n)
+
+
+check("3.4", perfect_weights)
+
+# %% [markdown]
+# ### 3.5 ★★★ Luong's three scores
+#
+# Write the three scores of one state $s$, with the shape (a,), and all states $h$ of the encoder,
+# with the shape (S, b). The result has the shape (S,). `W` has the shape (a, b) for "general" and
+# (u, a + b) for "concat", and `v` has the shape (u,); "dot" needs neither.
+
+
+# %%
+def luong_scores(kind, s, h, W, v):
+    if kind == "dot":
+        return ...
+    if kind == "general":
+        return ...
+    return ...  # concat: s is above h
+
+
+check("3.5", luong_scores)

@@ -266,3 +266,92 @@ for k in (1, 7, 25):
 # * A. Vaswani et al., *Attention Is All You Need*, 2017, sections 3.4 and 3.5.
 # * J. Gehring et al., *Convolutional Sequence to Sequence Learning*, 2017: learned positions.
 # * J. Devlin et al., *BERT*, 2019, figure 2: words, positions and segments.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 4.1 ★ Words to ids
+#
+# With the vocabulary of seven entries above (`["", "[UNK]", "robot", "you", "too", "i", "am", "a"]`
+# counts the padding, too), what are the ids of "You are a robot", padded to five?
+
+# %%
+row = ...  # a list of five numbers
+
+check("4.1", row)
+
+# %% [markdown]
+# ### 4.2 ★ The first position
+#
+# What is the position vector of $t = 0$ for $d = 6$?
+
+# %%
+vector = ...  # a list of six numbers
+
+check("4.2", vector)
+
+# %% [markdown]
+# ### 4.3 ★★ Two products
+#
+# What is the product of a position vector with itself for $d = 128$, and what is the product of
+# those of positions 3 and 10 for $d = 2$? Use the formula under "Why waves?", not the code.
+
+# %%
+with_itself, of_3_and_10 = ..., ...
+
+check("4.3", [with_itself, of_3_and_10])
+
+# %% [markdown]
+# ### 4.4 ★ The price of learning them
+#
+# BERT has 30,522 tokens and at most 512 positions, and its vectors have 768 numbers. How many
+# weights do its learned positions add?
+
+# %%
+weights = ...
+
+check("4.4", weights)
+
+# %% [markdown]
+# ### 4.5 ★★ Relative positions
+#
+# Another way: give attention the *distance* of query $i$ and key $j$ instead of their positions. A
+# table then has a row for each distance $j - i$ from $-k$ to $k$, and larger distances count as $k$
+# or $-k$. Return the matrix of the row numbers, $0$ to $2k$: for length 3 and $k = 1$ it is
+# [[1, 2, 2], [0, 1, 2], [0, 0, 1]].
+
+
+# %%
+def relative_positions(length, k):
+    return ...  # an array of shape (length, length)
+
+
+check("4.5", relative_positions)
+
+# %% [markdown]
+# ### 4.6 ★★★ Positions as rotations
+#
+# Most language models of today add nothing. They *rotate* queries and keys: at position $t$, the
+# entries $2i$ and $2i + 1$ of a vector are turned by the angle $\omega_i t$, with the $\omega_i$ of
+# the sinusoids,
+#
+# $$(a, b) \mapsto
+# (a \cos \omega_i t - b \sin \omega_i t,\ a \sin \omega_i t + b \cos \omega_i t) .$$
+#
+# The product of a query and a key then depends on their distance. (Why? See exercise 3 above.)
+# Rotate all rows of `x`, which has the shape (T, d); `positions` has the shape (T,).
+
+
+# %%
+def rotate_pairs(x, positions, n=10000.0):
+    return ...  # an array of shape (T, d)
+
+
+check("4.6", rotate_pairs)

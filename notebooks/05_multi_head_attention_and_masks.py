@@ -342,3 +342,88 @@ assert window[5].tolist() == [False, False, False, True, True, True, False]
 #
 # * A. Vaswani et al., *Attention Is All You Need*, 2017, sections 3.2.2 (heads) and 3.2.3 (who may
 #   see whom).
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 5.1 ★ A mask by hand
+#
+# A query has the scores $0$, $\ln 3$ and $5$ with three keys, and the third one is padding, which
+# the mask hides. What are the weights?
+
+# %%
+weights = ...  # a list of three numbers
+
+check("5.1", weights)
+
+# %% [markdown]
+# ### 5.2 ★ Nothing to look at
+#
+# A query may look at none of three keys: its row of the mask is False everywhere. The values are
+# $(1, 5)$, $(2, 6)$ and $(3, 7)$. What does the library's layer return, and what does the function
+# `attention`, which you have written above, return?
+
+# %%
+of_the_library = ...  # a list of two numbers
+of_yours = ...
+
+check("5.2", [of_the_library, of_yours])
+
+# %% [markdown]
+# ### 5.3 ★★ Reshape alone
+#
+# Two words of six numbers, `[[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]`, are to be split into three
+# heads. Somebody forgets the transpose and writes `x.reshape(3, 2, 2)`: heads, words, numbers of a
+# head. What does head 1 get? (Heads count from 0.) And of which words are these numbers?
+
+# %%
+head = ...  # two rows of two numbers
+
+check("5.3", head)
+
+# %% [markdown]
+# ### 5.4 ★★ Both masks
+#
+# The ids are `[7, 8, 9, 0, 0]`. How many of the 25 entries of the decoder's mask are True, if the
+# causal mask and the padding mask (of the keys) must both allow it?
+
+# %%
+count = ...
+
+check("5.4", count)
+
+# %% [markdown]
+# ### 5.5 ★★ One head of keys
+#
+# Large language models let all heads share keys and values, to keep less in memory: *multi-query
+# attention*. How many parameters has it for `d_model` 512, eight heads of queries of size 64, and a
+# single head of keys and values of size 64? All four projections have a bias. (With keys and values
+# for each head there were 1,050,624.)
+
+# %%
+parameters = ...
+
+check("5.5", parameters)
+
+# %% [markdown]
+# ### 5.6 ★★★ Several sentences in a row
+#
+# To waste no padding, several sentences are often packed into one row. Each position has the number
+# of its sentence, and padding has 0: `[1, 1, 1, 2, 2, 0]`. Write the mask with which each word sees
+# itself and the earlier words of its own sentence, and nobody sees padding. The argument is an
+# array of shape (T,), and the result is boolean.
+
+
+# %%
+def sentence_mask(segments):
+    return ...  # an array of shape (T, T): a row for each query
+
+
+check("5.6", sentence_mask)

@@ -429,3 +429,77 @@ assert stacks[True].count_params() - stacks[False].count_params() == 64 + 64
 #   pre-norm.
 # * K. He et al., *Deep Residual Learning for Image Recognition*, 2016, and J. Ba et al., *Layer
 #   Normalization*, 2016: the two things around each part.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 6.1 ★ The way back
+#
+# Six layers in a chain, $f$ has the derivative 0.5 in each. By what number is the gradient
+# multiplied on its way back through all six, with residual connections, $x + f(x)$, and without
+# them, $f(x)$? (No norms.)
+
+# %%
+with_residuals, without = ..., ...
+
+check("6.1", [with_residuals, without])
+
+# %% [markdown]
+# ### 6.2 ★ What changes?
+#
+# A source of four words and a target of five, with positions from 0. First, word 2 of the *target*
+# that the decoder reads is changed: at which target positions may the logits change? Then, instead,
+# word 2 of the *source*.
+
+# %%
+target_positions, source_positions = ..., ...  # two lists
+
+check("6.2", [target_positions, source_positions])
+
+# %% [markdown]
+# ### 6.3 ★★ The parameters of the paper's model
+#
+# `d_model` 512, eight heads of size 64, 2048 inside the feed-forward network, six layers each, all
+# projections with biases, post-norm: how many parameters have the six layers of the encoder, and
+# the six of the decoder? (One multi-head attention has 1,050,624, see notebook 05.)
+
+# %%
+of_the_encoder, of_the_decoder = ..., ...
+
+check("6.3", [of_the_encoder, of_the_decoder])
+
+# %% [markdown]
+# ### 6.4 ★★★ The norm
+#
+# Write layer normalization with NumPy. `x` has the shape (T, d), and `scale` and `shift` have the
+# shape (d,). Add `epsilon` to the variance, or a word whose entries are all equal gives NaN.
+
+
+# %%
+def normalize(x, scale, shift, epsilon=1e-5):
+    return ...  # an array of shape (T, d)
+
+
+check("6.4", normalize)
+
+# %% [markdown]
+# ### 6.5 ★★★ The layer of the paper
+#
+# `YourEncoderLayer` is pre-norm. Write the post-norm version: only `call` differs. The check
+# compares it with the library's layer on the same weights.
+
+
+# %%
+class PostNormLayer(YourEncoderLayer):
+    def call(self, x, attention_mask=None):
+        return ...  # your code
+
+
+check("6.5", PostNormLayer)

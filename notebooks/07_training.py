@@ -377,3 +377,75 @@ print(f"{entropy:.3f} nats")
 # * C. Szegedy et al., *Rethinking the Inception Architecture for Computer Vision*, 2016, section 7:
 #   label smoothing.
 # * D. Kingma and J. Ba, *Adam: A Method for Stochastic Optimization*, 2015: the optimizer.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 7.1 ★ A loss by hand
+#
+# A target of two words and a padding. The model gave the right words the probabilities 1/2 and 1/4,
+# and the padding 1/8. What is the loss, in nats per word?
+
+# %%
+loss = ...
+
+check("7.1", loss)
+
+# %% [markdown]
+# ### 7.2 ★ Read and predict
+#
+# A sentence has the ids 7, 8, 9; the start token is 2 and the end token 3. What does the decoder
+# read in training, and what must it predict at the same positions?
+
+# %%
+reads, predicts = ..., ...  # two lists of four numbers
+
+check("7.2", [reads, predicts])
+
+# %% [markdown]
+# ### 7.3 ★★ Smoothed labels by hand
+#
+# The vocabulary has five words, $\varepsilon = 0.1$ is spread over all of them, and the model gives
+# the right word 0.6 and each other one 0.1. What is the loss of this word?
+
+# %%
+loss = ...
+
+check("7.3", loss)
+
+# %% [markdown]
+# ### 7.4 ★★ The peak that you want
+#
+# With $d = 256$, the learning rate of the paper's schedule is to rise to 0.001. How many updates of
+# warm-up does that take?
+
+# %%
+warm_up = ...
+
+check("7.4", warm_up)
+
+# %% [markdown]
+# ### 7.5 ★★★ The optimizer
+#
+# Adam divides each step by the typical size of the gradient. With $m$ and $v$ zero at the start,
+# and $t = 1, 2, \dots$ the number of the update,
+#
+# $$m \leftarrow \beta_1 m + (1 - \beta_1) g, \qquad v \leftarrow \beta_2 v + (1 - \beta_2) g^2,$$
+# $$w \leftarrow w - \eta\, \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + \epsilon} .$$
+#
+# (By how much do the weights change in the very first update, whatever the gradient is?)
+
+
+# %%
+def adam_step(w, g, m, v, t, rate, beta_1, beta_2, epsilon):
+    return ..., ..., ...  # the new w, m and v
+
+
+check("7.5", adam_step)

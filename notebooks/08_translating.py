@@ -284,3 +284,88 @@ print(f"better in {sum(gain > 1e-3 for gain in gains)} of {len(some)} sentences"
 # * M. Popović, *chrF: character n-gram F-score for automatic MT evaluation*, 2015.
 # * M. Post, *A Call for Clarity in Reporting BLEU Scores*, 2018.
 # * Y. Wu et al., *Google's Neural Machine Translation System*, 2016, section 7: the length penalty.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 8.1 ★ Count the runs
+#
+# The translation is "das ist ein kleines Haus", and the only reference is "das ist ein Haus". What
+# are $p_1, p_2, p_3, p_4$ and $B$?
+
+# %%
+p_1, p_2, p_3, p_4, B = ..., ..., ..., ..., ...
+
+check("8.1", [p_1, p_2, p_3, p_4, B])
+
+# %% [markdown]
+# ### 8.2 ★ Which hypothesis wins?
+#
+# One hypothesis has $T = 4$ tokens and a log probability of -2.0, another has 9 tokens and -2.9.
+# What are their scores with the length penalty $\alpha = 1$? Which one wins, and which one without
+# a penalty?
+
+# %%
+short, long = ..., ...
+
+check("8.2", [short, long])
+
+# %% [markdown]
+# ### 8.3 ★★ Greedy is not the best
+#
+# Sentences of two words from a vocabulary of three. The first word and the one after it have these
+# probabilities:
+#
+# | | a | b | c |
+# |---|---|---|---|
+# | first word | 0.5 | 0.4 | 0.1 |
+# | after a | 0.3 | 0.3 | 0.4 |
+# | after b | 0.9 | 0.1 | 0 |
+# | after c | 0.2 | 0.2 | 0.6 |
+#
+# What is the probability of the sentence that greedy search finds, and of the one that a beam of 2
+# finds?
+
+# %%
+greedy, beam = ..., ...
+
+check("8.3", [greedy, beam])
+
+# %% [markdown]
+# ### 8.4 ★★★ A cache of your own
+#
+# One step of causal self-attention: the new word has a query, a key and a value, each of shape
+# (d,). The cache is `None` before the first word, then a pair: the keys and the values of all words
+# so far, each of shape (t, d). Return the output for the new word, and the cache with that word.
+
+
+# %%
+def cached_attention(query, key, value, cache):
+    return ..., ...  # the output, (d,), and the cache: the keys and the values
+
+
+check("8.4", cached_attention)
+
+# %% [markdown]
+# ### 8.5 ★★★ A beam search
+#
+# `log_probabilities(words)` returns an array of three numbers for the words 0, 1 and 2, given the
+# list of the words so far; word 0 ends the sentence, which does so by itself after a few words.
+# Return the best hypothesis as a pair, the sum of its log probabilities and the list of its words,
+# 0 included. There is no length penalty; finished hypotheses compete unchanged. The check compares
+# a beam of 1 with greedy search, and a beam of 15 with all sentences that exist: there are 15.
+
+
+# %%
+def beam_search(log_probabilities, size):
+    return ..., ...  # the sum, and the words
+
+
+check("8.5", beam_search)

@@ -269,3 +269,77 @@ assert tuned.encoder.count_params() == model.encoder.count_params()
 #   Scale*, 2021: section 3 for the model, figure 7 for the two plots.
 # * E. Alpaydin and C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI Machine Learning
 #   Repository, 1998: the digits, as scikit-learn brings them.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 9.1 ★ Photographs in color
+#
+# Images of $32 \times 32$ pixels in three colors are cut into patches of $4 \times 4$. How many
+# tokens does the encoder read, the class token included, and how many numbers has a patch?
+
+# %%
+tokens, numbers = ..., ...
+
+check("9.1", [tokens, numbers])
+
+# %% [markdown]
+# ### 9.2 ★ Which exchange is noticed?
+#
+# Does what the class token holds at the end change, if one exchanges
+#
+# * a: the *pixels* of patches 3 and 7 in the image,
+# * b: the *vectors* of patches 3 and 7 after the positions have been added,
+# * c: the vectors of the class token and of patch 3 after the positions have been added, where the
+#   head reads the first vector as always?
+
+# %%
+a, b, c = ..., ..., ...  # True or False
+
+check("9.2", [a, b, c])
+
+# %% [markdown]
+# ### 9.3 ★★ The parameters of the embedding
+#
+# The images of exercise 9.1, and vectors of size 64: how many parameters are in $E$ and its bias,
+# the class token and the learned positions together?
+
+# %%
+parameters = ...
+
+check("9.3", parameters)
+
+# %% [markdown]
+# ### 9.4 ★★★ Patches
+#
+# Cut images of shape (B, H, W, C) into patches of `size` × `size` pixels, with one reshape, one
+# transpose and another reshape. Patches are read row by row, and so are the pixels of each. Height
+# and width may differ.
+
+
+# %%
+def to_patches(images, size):
+    return ...  # an array of shape (B, number of patches, size * size * C)
+
+
+check("9.4", to_patches)
+
+# %% [markdown]
+# ### 9.5 ★★★ And back
+#
+# Put the images together again.
+
+
+# %%
+def from_patches(rows, height, width, size):
+    return ...  # an array of shape (B, height, width, C)
+
+
+check("9.5", from_patches)

@@ -365,3 +365,76 @@ assert long[found["start"] : found["end"]] == found["answer"]
 #   Understanding*, 2019: sections 3.1 (gaps, two texts) and 4.2 (questions).
 # * Y. Wu et al., *Google's Neural Machine Translation System*, 2016, section 4.1: WordPiece.
 # * D. Miller, *Leveraging BERT for Extractive Text Summarization on Lectures*, 2019.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 10.1 ★ Three fates
+#
+# A text has 1,000 tokens (and no special ones). How many of them become `[MASK]`, how many become a
+# random token, and how many are to be guessed although nothing has changed? Give the expected
+# numbers.
+
+# %%
+masked, random_ones, unchanged = ..., ..., ...
+
+check("10.1", [masked, random_ones, unchanged])
+
+# %% [markdown]
+# ### 10.2 ★ Pieces
+#
+# WordPiece reads from left to right, and always takes the longest piece that the vocabulary has;
+# `##` marks the pieces that continue a word. The vocabulary is "un", "una", "##a", "##aff",
+# "##ffa", "##able", "##ble", "##le", "##b". What are the pieces of "unaffable"?
+
+# %%
+pieces = ...  # a list of texts
+
+check("10.2", pieces)
+
+# %% [markdown]
+# ### 10.3 ★★ The best answer
+#
+# For three tokens, the probabilities of being the start are 0.1, 0.6 and 0.3, and those of being
+# the end are 0.5, 0.1 and 0.4. Which start and end make the best answer? Tokens count from 0, and
+# the end may be the start, but not come before it.
+
+# %%
+start, end = ..., ...
+
+check("10.3", [start, end])
+
+# %% [markdown]
+# ### 10.4 ★★★ Write it: pieces
+#
+# Write the splitting of exercise 10.2. A word that cannot be spelled to its end is `["[UNK]"]`.
+
+
+# %%
+def word_pieces(word, vocabulary):
+    return ...  # a list of texts
+
+
+check("10.4", word_pieces)
+
+# %% [markdown]
+# ### 10.5 ★★★ Write it: gaps
+#
+# Choose 15% of the words, each by chance, and hide them: 80% of these become 4, the id of `[MASK]`,
+# 10% become random words, from 5 to 999, and 10% stay. Ids below 5 are special, and never chosen.
+# `ids` has the shape (B, T), and `random` is `np.random.default_rng(...)`.
+
+
+# %%
+def hide_words(ids, random):
+    return ..., ...  # the ids with gaps, and True where a word was chosen, both (B, T)
+
+
+check("10.5", hide_words)

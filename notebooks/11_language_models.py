@@ -179,3 +179,89 @@ assert differs.tolist() == [False] * (len(differs) - 1) + [True]
 # * W. Zaremba et al., *Recurrent Neural Network Regularization*, 2014.
 # * P. J. Liu et al., *Generating Wikipedia by Summarizing Long Sequences*, 2018, section 4.2.3: the
 #   decoder alone.
+
+# %% [markdown]
+# ## Practice
+#
+# Exercises that answer, as in notebook 01: ★ predict, ★★ calculate or change, ★★★ write. Replace
+# the dots, and run the cell. The solutions are in `solutions.py`.
+
+# %%
+from exercises import check
+
+# %% [markdown]
+# ### 11.1 ★ Perplexity by hand
+#
+# A model gave the three words of a text the probabilities 1/2, 1/4 and 1/8. What is its perplexity?
+
+# %%
+perplexity = ...
+
+check("11.1", perplexity)
+
+# %% [markdown]
+# ### 11.2 ★ Half the temperature
+#
+# Two words have the probabilities 1/3 and 2/3. What do they have at a temperature of 0.5?
+
+# %%
+probabilities = ...  # a list of two numbers
+
+check("11.2", probabilities)
+
+# %% [markdown]
+# ### 11.3 ★★ Top-p
+#
+# Four words have the probabilities 0.5, 0.25, 0.15 and 0.1. Top-p sampling with $p = 0.8$ keeps the
+# smallest set of the most probable words that have at least this probability together. With what
+# probabilities are the four words drawn?
+
+# %%
+probabilities = ...  # a list of four numbers
+
+check("11.3", probabilities)
+
+# %% [markdown]
+# ### 11.4 ★★ The memory of a large model
+#
+# A model has 32 layers with 32 heads of size 128, and keeps keys and values of all words in its
+# cache, two bytes for each number. How many bytes are that for a text of 2,048 tokens? (The model
+# itself does not count. Remember multi-query attention, exercise 5.5?)
+
+# %%
+count = ...
+
+check("11.4", count)
+
+# %% [markdown]
+# ### 11.5 ★★★ Top-k
+#
+# Write the probabilities with which top-k sampling draws: the softmax over the `k` largest logits,
+# and 0 for all others. `logits` has the shape (V,), and no two are equal.
+
+
+# %%
+def top_k_probabilities(logits, k):
+    return ...  # an array of shape (V,)
+
+
+check("11.5", top_k_probabilities)
+
+# %% [markdown]
+# ### 11.6 ★★★ A language model without a network
+#
+# Count how often word $j$ follows word $i$ within a sentence, and begin each count with 1, so that
+# nothing is impossible. Return the probabilities $p(j \mid i)$: a row for each word before, a
+# column for each word after. `sentences` is a list of lists of ids from 0 to `words - 1`.
+
+
+# %%
+def bigram_probabilities(sentences, words):
+    return ...  # an array of shape (words, words)
+
+
+check("11.6", bigram_probabilities)
+
+# %% [markdown]
+# You have reached the end of the course. What comes next is a project, a translator for two
+# languages of your own: `docs/project.md`.

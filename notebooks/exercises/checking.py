@@ -1,0 +1,173 @@
+"""Reads answers, calls functions written by learners, and compares what they return."""
+
+import copy
+import inspect
+import traceback
+
+import numpy as np
+
+
+class Unsolved(Exception):
+    """The answer is still the dots of the exercise."""
+
+
+class Wrong(Exception):
+    """A sentence that says what is wrong with an answer."""
+
+
+class Numbers:
+    """Checks a number or an array of numbers.
+
+    Three digits are enough, except where the answer is whole numbers.
+
+    Args:
+        right: the right answer.
+        hint: sentence for an unexpected answer; it names a way to the right one.
+        mistakes: pairs of a wrong answer and a sentence that names the mistake.
+    """
+
+    def __init__(self, right, hint, *mistakes):
+        self.right, self.hint, self.mistakes = np.array(right, "float64"), hint, mistakes
+
+    def __call__(self, answer):
+        found = numbers(answer, self.right.shape)
+        compare(found, self.right, self.hint, *self.mistakes, tolerance=5e-3)
+
+
+def numbers(answer, shape=None, finite=True):
+    """Returns an answer as a float64 array.
+
+    Args:
+        answer: anything that was given as an answer.
+        shape: the shape that it must have; None for any.
+        finite: whether NaN and infinite numbers are wrong.
+
+    Raises:
+        Unsolved: if dots are left in the answer.
+        Wrong: if it has another shape, or is anything but numbers.
+    """
+    reject_dots(answer)
+    if answer is None:
+        raise Wrong("The answer is None, which is nothing. Is a `return` missing?")
+    if isinstance(answer, str):
+        raise Wrong("The answer is a text. Write numbers, without quotes.")
+    if callable(answer) and not hasattr(answer, "shape"):
+        raise Wrong("The answer is a function or a class. This exercise asks for numbers.")
+    if isinstance(answer, set | frozenset | dict):
+        raise Wrong("The numbers need an order: write a list, with square brackets.")
+    try:
+        array = np.asarray(answer, "float64")
+    except Exception:
+        raise Wrong(
+            "These are not numbers in rows of equal length. Compare the brackets with the exercise."
+        ) from None
+    if shape is not None and array.shape != tuple(shape):
+        raise Wrong(f"Expected {_describe(tuple(shape))}, but this is {_describe(array.shape)}.")
+    if finite and np.isnan(array).any():
+        raise Wrong("There is a NaN among the numbers: 0 / 0, or infinity minus infinity.")
+    if finite and np.isinf(array).any():
+        raise Wrong("There is an infinite number: something divides by 0 or grows too large.")
+    return array
+
+
+def reject_dots(answer):
+    """Raises `Unsolved` if an answer, or a part of it, is still the dots of the exercise."""
+    if answer is ...:
+        raise Unsolved
+    if isinstance(answer, list | tuple):
+        for part in answer:
+            reject_dots(part)
+
+
+def compare(found, right, hint, *mistakes, tolerance=1e-3):
+    """Raises `Wrong` unless two arrays of the same shape are equal.
+
+    Args:
+        found: float array.
+        right: the array that is expected.
+        hint: sentence for an unexpected difference.
+        mistakes: pairs of an array that a known mistake gives, and the sentence that names it.
+        tolerance: relative difference that is allowed; whole numbers must be exact.
+    """
+    close = _close(found, right, tolerance)
+    if close.all():
+        return
+    for mistake, sentence in mistakes:
+        mistake = np.asarray(mistake, "float64")
+        if mistake.shape == found.shape and _close(found, mistake, tolerance).all():
+            raise Wrong(sentence)
+    if found.size > 1 and (count := int(close.sum())):
+        are = "is" if count == 1 else "are"
+        hint = f"{count} of {found.size} numbers {are} right. {hint}"
+    raise Wrong(hint)
+
+
+def call(function, *arguments):
+    """Returns what a learner's function returns for copies of the arguments.
+
+    Raises:
+        Unsolved: if the function returns the dots of the exercise.
+        Wrong: if it is not a function, raises an exception or returns None.
+    """
+    if function is ...:
+        raise Unsolved
+    if not callable(function):
+        raise Wrong("The check needs the function itself: its name, without parentheses after it.")
+    try:
+        found = function(*copy.deepcopy(arguments))
+    except Exception as error:  # KeyboardInterrupt still stops the cell
+        raise Wrong(f"Your code stopped{_line(error, function)}: {describe(error)}") from None
+    if found is ...:
+        raise Unsolved
+    if found is None:
+        raise Wrong("Your function returns None. Is a `return` missing?")
+    return found
+
+
+def call_for_numbers(function, *arguments, shape=None, finite=True):
+    """Returns the array that a learner's function returns: see `call` and `numbers`."""
+    return numbers(call(function, *arguments), shape, finite)
+
+
+def several(found, names):
+    """Returns a tuple or list, in which there must be one thing for each name.
+
+    Raises:
+        Unsolved: if one of them is still the dots of the exercise.
+        Wrong: if it is anything else, or of another length.
+    """
+    reject_dots(found)
+    if not isinstance(found, tuple | list) or len(found) != len(names):
+        raise Wrong(f"Expected {len(names)} things: {', '.join(names)}.")
+    return found
+
+
+def describe(error):
+    """Returns the kind of an exception and the beginning of its message."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+
+
+def _close(found, right, tolerance):
+    if np.all(right == np.round(right)):
+        tolerance = 0.0
+    return np.abs(found - right) <= 1e-5 + tolerance * np.abs(right)
+
+
+def _describe(shape):
+    if shape == ():
+        return "one number"
+    if len(shape) == 1:
+        return f"a list of {shape[0]} numbers" if shape[0] != 1 else "a list of one number"
+    return "an array of shape (" + ", ".join(map(str, shape)) + ")"
+
+
+def _line(error, function):
+    """Returns " in line N of it" for the last line of the function that was reached."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == code.co_filename and frame.lineno >= code.co_firstlineno:
+            return f" in line {frame.lineno - code.co_firstlineno + 1}"
+    return ""

@@ -56,6 +56,7 @@ from keras_transformer.objectives.metrics import MaskedAccuracy, Perplexity
 from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule, warmup_cosine
 from keras_transformer.pages.attention_page import (
+    AttentionPage,
     AttentionView,
     hypothesis_views,
     text_views,

@@ -56,7 +56,8 @@ def show(browser, tmp_path):
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
         )
-        choose(browser, picture)
+        if picture:
+            choose(browser, picture)
         return browser
 
     yield open_page
@@ -316,11 +317,8 @@ def luminance(colors):
     return colors @ [0.2126, 0.7152, 0.0722]
 
 
-def test_the_page_opens_with_a_panel_for_each_head_of_each_layer(show, tmp_path):
-    browser = show(SMALL)
-    browser.refresh()
-    settle(browser)
-    view = SMALL[0]
+def test_the_page_opens_with_a_panel_for_each_head_of_each_layer(show):
+    browser, view = show(SMALL, picture=None), SMALL[0]
     assert browser.find_element(By.ID, "as-heads").get_attribute("aria-pressed") == "true"
     assert texts(browser, "#overview h2") == ["layer 1", "layer 2"]
     assert texts(browser, ".panel") == [f"head {i}" for i in (1, 2, 3)] * 2
@@ -376,7 +374,9 @@ def test_the_heads_can_be_read_with_the_keyboard(show):
 
 def test_masked_cells_are_marked_and_not_numbered(show):
     browser = show(SMALL[1:], picture="head")
-    masked = "return [...document.querySelectorAll('tbody td')].map((x) => x.className === 'masked')"
+    masked = (
+        "return [...document.querySelectorAll('tbody td')].map((x) => x.className === 'masked')"
+    )
     found = np.reshape(browser.execute_script(masked), (4, 4))
     np.testing.assert_array_equal(found, np.triu(np.ones((4, 4), bool), 1))
     point(browser, browser.find_elements(By.CSS_SELECTOR, "#matrix tbody td")[1])

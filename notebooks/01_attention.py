@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from keras import ops
 
+from keras_transformer import AttentionPage, Translate, hypothesis_views
 from keras_transformer.step_by_step import (
     general_attention,
     general_attention_of_one,
@@ -195,8 +196,6 @@ for matrix in (np.array(plain), np.array(projected), *weights):
 # every head is a dictionary.
 
 # %%
-from keras_transformer import AttentionPage, Translate, hypothesis_views
-
 translate = Translate.from_run("../data/bundled-run")
 english = "We want to buy a new car tomorrow."
 hypothesis = translate.hypotheses(english, return_attention=True)[0][0]

@@ -28,11 +28,14 @@ from keras import ops
 
 from keras_transformer import (
     AdditiveAttention,
+    BlockSettings,
     LuongAttention,
     PrepareDataset,
     RecurrentTranslator,
     Trainer,
+    TransformerModel,
     Translate,
+    plot_alignments,
     plot_attention,
     record_attention,
 )
@@ -225,8 +228,6 @@ for word, i in zip(hypothesis.tokens, looked_at, strict=False):
 # training it has to find *the fourth word from the end* by the position encodings alone.
 
 # %%
-from keras_transformer import BlockSettings, TransformerModel, plot_alignments
-
 keras.utils.set_random_seed(0)
 settings = BlockSettings(h=1, d_model=64, d_ff=128, n=1, rate=0.0, norm_first=True)
 sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)

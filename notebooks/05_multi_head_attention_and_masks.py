@@ -18,10 +18,14 @@ import numpy as np
 from keras import ops
 
 from keras_transformer import (
+    AttentionPage,
     DotProductAttention,
     MultiHeadAttention,
+    RunFolder,
+    Translate,
     causal_mask,
     combine_masks,
+    hypothesis_views,
     padding_mask,
     plot_layer,
     plot_masks,
@@ -193,8 +197,6 @@ plt.show()
 # For most of the other heads such a short story cannot be told.
 
 # %%
-from keras_transformer import AttentionPage, RunFolder, Translate, hypothesis_views
-
 translate = Translate.from_run("../data/bundled-run")
 sentence = "We want to buy a new car tomorrow."
 hypothesis = translate.hypotheses(sentence, return_attention=True)[0][0]

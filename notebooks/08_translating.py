@@ -23,9 +23,11 @@ from IPython.display import Image
 from keras import ops
 
 from keras_transformer import (
+    AttentionPage,
     RunFolder,
     Translate,
     evaluate_run,
+    hypothesis_views,
     plot_attention,
     score,
 )
@@ -205,8 +207,6 @@ Image(f"{scratch.name}/attention.png", width=760)
 # "the" alignment.
 
 # %%
-from keras_transformer import AttentionPage, hypothesis_views
-
 negated = "The old woman did not buy the book."
 hypothesis = translate.hypotheses(negated, return_attention=True)[0][0]
 AttentionPage(hypothesis_views(hypothesis)[-1:], f"{negated} → {hypothesis.text}", height=680)

@@ -21,6 +21,7 @@ from keras import ops
 
 from keras_transformer import (
     AnsweringBert,
+    AttentionPage,
     Bert,
     BlockSettings,
     FindAnswer,
@@ -31,6 +32,7 @@ from keras_transformer import (
     WordPieceTokenizer,
     answer_examples,
     read_documents,
+    text_views,
 )
 
 keras.utils.set_random_seed(0)
@@ -256,8 +258,6 @@ plt.show()
 # find out that the question is about it. Click a head to enlarge it.
 
 # %%
-from keras_transformer import AttentionPage, text_views
-
 views = text_views(answering, tokenizer, "Who bought the bike?", text)
 AttentionPage(views, "Who bought the bike?", height=640)
 

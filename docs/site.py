@@ -1,5 +1,6 @@
-"""MkDocs hooks that add README.md, CHANGELOG.md and the notebooks to the site as pages."""
+"""MkDocs hooks: add README.md, CHANGELOG.md, the notebooks and a page of attention weights."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -8,18 +9,32 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {"index.md": "README.md", "changelog.md": "CHANGELOG.md"}
+SENTENCE = "We want to buy a new car tomorrow."
 
 
 # Runs before the hook of the notebook plugin, which converts only the files it finds in the list.
 @event_priority(100)
 def on_files(files, config):
-    """Adds README.md as the start page, the change log and the notebooks."""
+    """Adds README.md as the start page, the change log, the notebooks, and an attention page."""
     for page, name in PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    files.append(File.generated(config, "attention-page.html", content=attention_page()))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         name = f"notebooks/{path.name}"
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
     return files
+
+
+@functools.cache
+def attention_page():
+    """Returns the attention page of a sentence, translated by the bundled run."""
+    import keras_transformer as kt
+    from keras_transformer.pages.attention_page import make_attention_page
+
+    translate = kt.Translate.from_run(ROOT / "data/bundled-run")
+    hypothesis = translate.hypotheses(SENTENCE)[0][0]
+    views = kt.translation_views(translate, hypothesis)[::-1]  # begins with cross-attention
+    return make_attention_page(views, f"{SENTENCE} → {hypothesis.text}")
 
 
 def on_page_markdown(markdown, page, **_):

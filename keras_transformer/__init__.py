@@ -16,6 +16,7 @@ __all__ = [
     "AddNormalization",
     "AdditiveAttention",
     "AnsweringBert",
+    "AttentionPage",
     "AttentionView",
     "AugmentedImages",
     "BahdanauDecoder",

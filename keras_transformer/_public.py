@@ -80,6 +80,7 @@ from keras_transformer.objectives.schedules import (
     warmup_cosine as warmup_cosine,
 )
 from keras_transformer.pages.attention_page import (
+    AttentionPage as AttentionPage,
     AttentionView as AttentionView,
     hypothesis_views as hypothesis_views,
     text_views as text_views,

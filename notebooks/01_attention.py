@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from keras import ops
 
+from keras_transformer import AttentionPage, Translate, hypothesis_views
 from keras_transformer.step_by_step import (
     general_attention,
     general_attention_of_one,
@@ -183,6 +184,24 @@ plt.show()
 # %%
 for matrix in (np.array(plain), np.array(projected), *weights):
     assert np.allclose(matrix.sum(axis=-1), 1, atol=1e-5)
+
+# %% [markdown]
+# ## After learning
+#
+# So far all matrices were random. What do the weights look like once they are learned? The small
+# translator that comes with the project attends from each German word that it writes (a row) to
+# the English words (the columns), in two layers of four heads each: notebook 05 says why there are
+# several. Click a head to enlarge it. In layer 2, head 3, *kaufen*, at the end of the German
+# sentence, finds *buy* in the middle of the English one. In layer 1, head 2, it looks at *car*: not
+# every head is a dictionary.
+
+# %%
+translate = Translate.from_run("../data/bundled-run")
+english = "We want to buy a new car tomorrow."
+hypothesis = translate.hypotheses(english, return_attention=True)[0][0]
+cross = hypothesis_views(hypothesis)[-1]
+assert np.allclose(cross.weights.sum(axis=-1), 1, atol=1e-5)
+AttentionPage([cross], f"{english} → {hypothesis.text}", height=680)
 
 # %% [markdown]
 # ## Try it: why divide by $\sqrt d$?

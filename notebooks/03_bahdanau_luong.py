@@ -33,11 +33,14 @@ from keras import ops
 
 from keras_transformer import (
     AdditiveAttention,
+    BlockSettings,
     LuongAttention,
     PrepareDataset,
     RecurrentTranslator,
     Trainer,
+    TransformerModel,
     Translate,
+    plot_alignments,
     plot_attention,
     record_attention,
 )
@@ -223,6 +226,35 @@ plt.show()
 looked_at = weights[:-1].argmax(axis=1)  # without the row of the end
 for word, i in zip(hypothesis.tokens, looked_at, strict=False):
     print(f"{word[1:]:>6} looked most at {hypothesis.source_tokens[i][1:]}")  # without the ▁
+
+# %% [markdown]
+# Two years later the transformer dropped the recurrence and kept the attention. A small one, with
+# one layer and one head (notebooks 04 to 06 build it), on the same pairs, beside the two recurrent
+# translators on the same sentence: three ways to compute a score, and the same alignment. It is
+# paler, because this transformer has no states that carry the position along: after so short a
+# training it has to find *the fourth word from the end* by the position encodings alone.
+
+# %%
+keras.utils.set_random_seed(0)
+settings = BlockSettings(h=1, d_model=64, d_ff=128, n=1, rate=0.0, norm_first=True)
+sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+model = TransformerModel(*sizes, settings=settings)
+model.build(((None, None), (None, None)))
+trainer = Trainer(model, keras.optimizers.Adam(3e-3), f"{scratch.name}/transformer")
+with contextlib.redirect_stdout(io.StringIO()):  # hide the progress bar
+    trainer.train(
+        dataset.batches(dataset.train, batch_size=32, seed=0),
+        dataset.batches(dataset.validation, batch_size=64),
+        epochs=4,
+    )
+tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
+three = {**translators, "transformer": Translate(model, *tokenizers)}
+three = {
+    name: translate.hypotheses(sentence, return_attention=True)[0][0]
+    for name, translate in three.items()
+}
+plot_alignments(three, f"{scratch.name}/alignments.png")
+Image(f"{scratch.name}/alignments.png", width=760)
 
 # %% [markdown]
 # It is not always so neat. The encoder's state at a word has read the words before it, too, so the

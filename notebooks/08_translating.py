@@ -23,9 +23,11 @@ from IPython.display import Image
 from keras import ops
 
 from keras_transformer import (
+    AttentionPage,
     RunFolder,
     Translate,
     evaluate_run,
+    hypothesis_views,
     plot_attention,
     score,
 )
@@ -196,6 +198,18 @@ scratch = tempfile.TemporaryDirectory()  # deleted when the notebook ends
 hypothesis = translate.hypotheses(sentence, return_attention=True)[0][0]
 plot_attention(hypothesis, f"{scratch.name}/attention.png")
 Image(f"{scratch.name}/attention.png", width=760)
+
+# %% [markdown]
+# Another sentence, to look at head by head: click one to enlarge it. English *did … buy* becomes
+# *hat … gekauft*. In layer 2, head 1, *hat* attends to *did*, and in head 3 of that layer *gekauft*
+# attends to *buy*. But look at *nicht*: in layer 2, heads 3 and 4 attend to *buy* while it is
+# chosen, other heads to *not*. An average over the heads would hide that, and no single head is
+# "the" alignment.
+
+# %%
+negated = "The old woman did not buy the book."
+hypothesis = translate.hypotheses(negated, return_attention=True)[0][0]
+AttentionPage(hypothesis_views(hypothesis)[-1:], f"{negated} → {hypothesis.text}", height=680)
 
 # %% [markdown]
 # ## How good is it?

@@ -26,6 +26,7 @@ from keras import ops
 
 from keras_transformer import (
     AnsweringBert,
+    AttentionPage,
     Bert,
     BlockSettings,
     Classify,
@@ -39,6 +40,7 @@ from keras_transformer import (
     answer_examples,
     read_documents,
     read_pairs,
+    text_views,
 )
 
 keras.utils.set_random_seed(0)
@@ -303,6 +305,34 @@ axes.set_xticks(range(len(ids)), tokenizer.tokens(ids), rotation=90)
 axes.set_ylabel("probability")
 axes.legend()
 plt.show()
+
+# %% [markdown]
+# How does the answer get out of the text? Something has to connect the two. Below are the attention
+# weights of all layers and heads; select the texts *A → B*, and only those with which the question
+# (A) attends to the text (B) are left. The number under each head is the share of the question's
+# attention that goes to the text. *B → A* is the other direction, in which a token of the text can
+# find out that the question is about it. Click a head to enlarge it.
+
+# %%
+views = text_views(answering, tokenizer, "Who bought the bike?", text)
+AttentionPage(views, "Who bought the bike?", height=640)
+
+# %% [markdown]
+# The words of the question occur in the text, too, so a head that looks for *the same word in the
+# other text* would help. Is there one? Here is the mean weight from each word to the same word in
+# the other text, beside the mean weight to any token of it. One large number says that a head does
+# this for these texts, and no more: which head it is depends on chance, and it may do other things
+# for others.
+
+# %%
+view = views[0]
+words, segment = np.array(view.key_tokens), np.array(view.segments)
+special = np.char.startswith(words, "[")
+other = (segment[:, None] != segment) & ~special & ~special[:, None]
+same = other & (words[:, None] == words) & np.char.isalpha(words)
+for i, head in np.ndindex(view.weights.shape[:2]):
+    means = view.weights[i, head][same].mean(), view.weights[i, head][other].mean()
+    print(f"layer {i + 1}, head {head + 1}: same word {means[0]:.3f}, any word {means[1]:.3f}")
 
 # %% [markdown]
 # Published weights can be loaded from a folder: `Bert.from_pretrained(folder)` and

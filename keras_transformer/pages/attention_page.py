@@ -1,5 +1,6 @@
 """Interactive attention weights as a self-contained HTML page."""
 
+import html
 import json
 from collections.abc import Iterable
 from importlib import resources
@@ -38,6 +39,8 @@ class AttentionView(NamedTuple):
         queries: float (n, N, T, d_k), the projected queries. Defaults to `None`.
         keys: float (n, N, S, d_k), the projected keys. Defaults to `None`.
         causal: whether query t may attend to the keys up to position t only.
+        segments: for self-attention over two texts, a list with 0 for each token of the first and 1
+            for each of the second. Defaults to `None`, a single text.
 
     Example:
         >>> weights = np.full((1, 8, 2, 3), 1 / 3)  # one layer, eight heads
@@ -53,15 +56,17 @@ class AttentionView(NamedTuple):
     queries: np.ndarray | None = None
     keys: np.ndarray | None = None
     causal: bool = False
+    segments: Any = None
 
 
 def write_attention_page(path: PathLike, views: Iterable[AttentionView], title: str) -> None:
     """Writes attention weights as a self-contained, interactive HTML file.
 
-    The page connects query and key tokens with lines and lets the reader select the layer and the
-    heads; pointing at a token shows its weights. If a view has queries and keys, the page can also
-    show how the weights of a single query are computed from them. All numbers are rounded to three
-    decimals.
+    The page shows all heads of all layers at once; a click enlarges one of them. Another picture
+    connects query and key tokens with lines; pointing at a token shows its weights. If a view has
+    queries and keys, the page can also show how the weights of a single query are computed from
+    them. If it has segments, the page can show only the weights from one text to one text. All
+    numbers are rounded to three decimals.
 
     Args:
         path: path of the output file.
@@ -83,6 +88,46 @@ def write_attention_page(path: PathLike, views: Iterable[AttentionView], title: 
     page = make_attention_page(views, title)
     with atomic_replace(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+class AttentionPage:
+    """An interactive attention page, shown in a notebook as the result of a cell.
+
+    The page is part of the output of the cell, in a frame that isolates it from the notebook. It
+    needs no files, no network and no extension.
+
+    Args:
+        views: list of `AttentionView`.
+        title: title of the page.
+        height: height of the frame, in pixels.
+
+    Raises:
+        ValueError: if `views` or `height` is invalid; see `write_attention_page`.
+
+    Example:
+        >>> view = kt.AttentionView("identity", ["a", "b"], ["a", "b"], np.eye(2)[None, None])
+        >>> kt.AttentionPage([view], "a b")
+        <AttentionPage 'a b'>
+    """
+
+    def __init__(self, views, title, height=560):
+        if not isinstance(height, int) or height < 1:
+            raise ValueError(f"`height` must be a positive int. Received: height={height!r}")
+        self.title, self.height = str(title), height
+        self._page = make_attention_page(views, title)
+
+    def __repr__(self):
+        return f"<AttentionPage {self.title!r}>"
+
+    def _repr_html_(self):
+        # In one line, because a notebook file indents and quotes each line (-8 KB). Notebooks that
+        # are not trusted, and some viewers, drop the frame and keep the sentence.
+        page = html.escape(self._page).replace("\n", "&#10;")
+        return (
+            f'<iframe title="attention weights" sandbox="allow-scripts" width="100%" '
+            f'height="{self.height}" style="border: 0" srcdoc="{page}">'
+            "An interactive page of attention weights: trust the notebook to see it.</iframe>"
+        )
 
 
 def make_attention_page(views, title):
@@ -167,7 +212,7 @@ def text_views(
         second: the second text. Defaults to `None`.
 
     Returns:
-        A list of one `AttentionView`, with queries and keys.
+        A list of one `AttentionView`, with queries and keys, and segments if there are two texts.
 
     Raises:
         ValueError: if the texts are longer than the sequence length of the model.
@@ -195,8 +240,9 @@ def text_views(
     inputs = [np.array([x], "int32") for x in (ids, segments)]
     recorded = _record(body, inputs[0] if body.num_segments is None else inputs)
     weights, queries, keys = (_stack_layers(x.values()) for x in recorded)
-    tokens = tokenizer.tokens(ids)
-    return [AttentionView("encoder: self-attention", tokens, tokens, weights, queries, keys)]
+    tokens, name = tokenizer.tokens(ids), "encoder: self-attention"
+    segments = None if second is None else segments
+    return [AttentionView(name, tokens, tokens, weights, queries, keys, segments=segments)]
 
 
 def _record(model, inputs):
@@ -257,7 +303,22 @@ def _view_data(view):
         "weights": _rounded(view, "weights", shape).tolist(),
         "causal": bool(view.causal),
         "vectors": _vectors_data(view),
+        "segments": _segments_data(view),
     }
+
+
+def _segments_data(view):
+    if view.segments is None:
+        return None
+    segments = list(view.segments)
+    count = len(segments)
+    if set(segments) != {0, 1} or not count == len(view.query_tokens) == len(view.key_tokens):
+        raise ValueError(
+            f"The segments of {view.name!r} must be a 0 or 1 for each token of two texts, which "
+            f"are queries and keys at once. Received: {segments} for {len(view.query_tokens)} "
+            f"query tokens and {len(view.key_tokens)} key tokens"
+        )
+    return [int(segment) for segment in segments]
 
 
 def _vectors_data(view):

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from keras_transformer.pages.attention_page import AttentionView, write_attention_page
+from keras_transformer.pages.attention_page import (
+    AttentionPage,
+    AttentionView,
+    write_attention_page,
+)
 
 pytest.importorskip("selenium")
 from selenium.webdriver.common.action_chains import ActionChains
@@ -41,7 +45,7 @@ LARGE = [make_view("large", LONG * 15, LONG * 15, layers=1, heads=8, size=16)]
 def show(browser, tmp_path):
     """A function that opens a page, which must log no errors and make no requests."""
 
-    def open_page(views, width=1200):
+    def open_page(views, width=1200, picture="lines"):
         path = tmp_path / "page.html"
         write_attention_page(path, views, "attention")
         browser.set_window_size(width, 900)
@@ -52,7 +56,8 @@ def show(browser, tmp_path):
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
         )
-        settle(browser)
+        if picture:
+            choose(browser, picture)
         return browser
 
     yield open_page
@@ -68,6 +73,11 @@ def settle(browser):
         "const done = arguments[0], wait = (quiet) => quiet > 2 ? done()"
         " : requestAnimationFrame(() => wait(state.frame ? 0 : quiet + 1)); wait(0)"
     )
+
+
+def choose(browser, picture):
+    browser.find_element(By.ID, f"as-{picture}").click()
+    settle(browser)
 
 
 def picture(browser, canvas="#lines"):
@@ -227,8 +237,7 @@ def calculation(browser, name):
 
 
 def test_masked_keys_are_labeled(show):
-    browser = show(SMALL[1:])
-    browser.find_element(By.ID, "as-numbers").click()
+    browser = show(SMALL[1:], picture="numbers")
     browser.find_element(By.CSS_SELECTOR, "#query option:nth-child(2)").click()
     settle(browser)
     assert calculation(browser, "weight") == [
@@ -243,16 +252,11 @@ def test_numbers_view_is_hidden_without_vectors(show):
     assert browser.find_element(By.ID, "figure").is_displayed()
 
 
-PICTURES = {"lines": "as-lines", "numbers": "as-numbers"}
-
-
-@pytest.mark.parametrize("button", PICTURES.values(), ids=PICTURES)
-@pytest.mark.parametrize("width", [400, 1200])
-def test_labels_do_not_overlap_and_are_not_truncated(show, width, button):
-    browser = show(LARGE, width)
-    browser.find_element(By.ID, button).click()
-    settle(browser)
-    if button == "as-lines":
+@pytest.mark.parametrize("picture", ["lines", "numbers"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_labels_do_not_overlap_and_are_not_truncated(show, width, picture):
+    browser = show(LARGE, width, picture)
+    if picture == "lines":
         point(browser, token(browser, "queries", 0))
     boxes = browser.execute_script(
         "return [...document.querySelectorAll('li > *, h2, #legend, #controls > *, "
@@ -272,3 +276,197 @@ def test_labels_do_not_overlap_and_are_not_truncated(show, width, button):
     )
     assert truncated == 0
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+# All heads, and one of them
+
+
+def panels(browser):
+    return browser.find_elements(By.CSS_SELECTOR, "#overview .panel")
+
+
+def texts(browser, selector):
+    found = browser.find_elements(By.CSS_SELECTOR, selector)
+    return [x.get_attribute("textContent") for x in found]
+
+
+def colors(browser, panel):
+    """Returns the pixels of a panel, (queries, keys, red, green and blue)."""
+    script = (
+        "const canvas = arguments[0].querySelector('canvas'), { width, height } = canvas;"
+        "const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);"
+        "return [height, width, [...data]]"
+    )
+    height, width, data = browser.execute_script(script, panel)
+    return np.reshape(data, (height, width, 4))[..., :3]
+
+
+def numbers_of_cells(browser):
+    """Returns the numbers in the cells of the matrix; cells without a number count as 0."""
+    rows = browser.find_elements(By.CSS_SELECTOR, "#matrix tbody tr")
+    cells = [[x.text for x in row.find_elements(By.TAG_NAME, "td")] for row in rows]
+    return [[float(x or 0) for x in row] for row in cells]
+
+
+def select(browser, name, value):
+    browser.find_element(By.CSS_SELECTOR, f"#{name} option:nth-child({value})").click()
+    settle(browser)
+
+
+def luminance(colors):
+    return colors @ [0.2126, 0.7152, 0.0722]
+
+
+def test_the_page_opens_with_a_panel_for_each_head_of_each_layer(show):
+    browser, view = show(SMALL, picture=None), SMALL[0]
+    assert browser.find_element(By.ID, "as-heads").get_attribute("aria-pressed") == "true"
+    assert texts(browser, "#overview h2") == ["layer 1", "layer 2"]
+    assert texts(browser, ".panel") == [f"head {i}" for i in (1, 2, 3)] * 2
+    for panel, weights in zip(panels(browser), view.weights.reshape(6, 4, 3), strict=True):
+        found = colors(browser, panel)
+        assert found.shape == (4, 3, 3)
+        order = np.argsort(weights, axis=None)
+        assert (np.diff(luminance(found).ravel()[order]) <= 0.8).all()  # darker is more
+        assert (found[..., 2] >= found[..., 0]).all()  # one hue
+
+
+def test_the_colors_of_weights_get_darker_in_one_hue(show):
+    browser = show(SMALL, picture="heads")
+    scale = np.array(browser.execute_script("return numbersUpTo(101).map((i) => shade(i / 100))"))
+    assert (np.diff(luminance(scale)) < 0).all()
+    assert (np.diff(scale, axis=1) >= 0).all()  # red <= green <= blue
+
+
+def test_clicking_a_panel_enlarges_it(show):
+    browser, view = show(SMALL, picture="heads"), SMALL[0]
+    panels(browser)[4].click()  # layer 2, head 2
+    assert texts(browser, "#matrix thead th") == view.key_tokens
+    assert texts(browser, "#matrix tbody th") == view.query_tokens
+    weights = view.weights[1, 1]
+    np.testing.assert_allclose(numbers_of_cells(browser), weights, atol=0.0101)
+    cell = browser.find_elements(By.CSS_SELECTOR, "#matrix tbody td")[5]
+    point(browser, cell)
+    reading = browser.find_element(By.ID, "reading")
+    assert reading.text == f"eins → [END]: {weights[1, 2]:.3f}"
+    select(browser, "layer", 1)
+    select(browser, "head", 3)
+    np.testing.assert_allclose(numbers_of_cells(browser), view.weights[0, 2], atol=0.0101)
+    choose(browser, "heads")
+    assert len(panels(browser)) == 6 and not browser.find_element(By.ID, "matrix").is_displayed()
+
+
+def test_the_heads_can_be_read_with_the_keyboard(show):
+    browser, view = show(SMALL, picture="heads"), SMALL[0]
+    tab_stops = "return panels().filter((x) => x.tabIndex === 0).length"
+    panels(browser)[0].send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    assert browser.execute_script(tab_stops) == 1
+    browser.switch_to.active_element.send_keys(Keys.ENTER)  # layer 2, head 3
+    reading, weights = browser.find_element(By.ID, "reading"), view.weights[1, 2]
+    assert reading.text == f"{EVIL} → one: {weights[0, 0]:.3f}"
+    browser.switch_to.active_element.send_keys(Keys.ARROW_LEFT)  # stays in the first column
+    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+    assert reading.text == f"&amp; → two: {weights[2, 1]:.3f}"
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    label = browser.switch_to.active_element.get_attribute("aria-label")
+    assert label == "layer 2, head 3"
+
+
+def test_masked_cells_are_marked_and_not_numbered(show):
+    browser = show(SMALL[1:], picture="head")
+    masked = (
+        "return [...document.querySelectorAll('tbody td')].map((x) => x.className === 'masked')"
+    )
+    found = np.reshape(browser.execute_script(masked), (4, 4))
+    np.testing.assert_array_equal(found, np.triu(np.ones((4, 4), bool), 1))
+    point(browser, browser.find_elements(By.CSS_SELECTOR, "#matrix tbody td")[1])
+    assert browser.find_element(By.ID, "reading").text == "a → a: masked"
+
+
+def test_one_head_needs_no_overview(show):
+    view = SMALL[0]
+    alone = AttentionView("one", view.query_tokens, view.key_tokens, view.weights[:1, :1])
+    browser = show([alone], picture="head")
+    assert not browser.find_element(By.ID, "as-heads").is_displayed()
+    np.testing.assert_allclose(numbers_of_cells(browser), view.weights[0, 0], atol=0.0101)
+
+
+TWO_TEXTS = make_view("two texts", list("uvwxy"), list("uvwxy"))
+TWO_TEXTS = TWO_TEXTS._replace(segments=[0, 0, 0, 1, 1])
+FIRST, SECOND = slice(0, 3), slice(3, 5)
+PAIRS = [(FIRST, FIRST), (FIRST, SECOND), (SECOND, FIRST), (SECOND, SECOND)]  # A→A, A→B, …
+
+
+def test_the_weights_from_one_text_to_one_text_can_be_selected(show):
+    browser = show([TWO_TEXTS], picture="heads")
+    shares = []
+    for i, (queries, keys) in enumerate(PAIRS):
+        select(browser, "pair", i + 2)
+        blocks = TWO_TEXTS.weights[..., queries, keys].reshape(6, -1)
+        for panel in panels(browser):
+            assert colors(browser, panel).shape[:2] == TWO_TEXTS.weights[0, 0, queries, keys].shape
+        shares.append([float(text.split(": ")[1]) for text in texts(browser, ".panel")])
+        expected = blocks.sum(axis=1) / len("uvwxy"[queries])
+        np.testing.assert_allclose(shares[-1], expected, atol=0.006)
+    to_first, to_second = np.reshape(shares, (2, 2, 6)).swapaxes(0, 1)
+    np.testing.assert_allclose(to_first + to_second, 1, atol=0.011)
+    select(browser, "pair", 1)
+    assert texts(browser, ".panel") == ["head 1", "head 2", "head 3"] * 2
+
+
+def test_a_head_and_its_lines_show_the_selected_texts_only(show):
+    browser = show([TWO_TEXTS], picture="head")
+    select(browser, "pair", 3)  # A → B
+    assert texts(browser, "#matrix thead th") == ["x", "y"]
+    assert texts(browser, "#matrix tbody th") == ["u", "v", "w"]
+    weights = TWO_TEXTS.weights[0, 0, FIRST, SECOND]
+    np.testing.assert_allclose(numbers_of_cells(browser), weights, atol=0.0101)
+    choose(browser, "lines")
+    some = picture(browser)
+    point(browser, token(browser, "queries", 0))
+    weights = TWO_TEXTS.weights[0, :, 0, SECOND].mean(axis=0)
+    assert numbers(browser, "keys") == ["", "", "", *formatted(weights)]
+    point(browser, browser.find_element(By.ID, "title"))
+    select(browser, "pair", 1)
+    assert picture(browser) != some
+    choose(browser, "numbers")
+    assert not browser.find_element(By.ID, "texts").is_displayed()
+
+
+def test_one_text_has_no_choice_of_texts(show):
+    browser = show(SMALL, picture="heads")
+    assert not browser.find_element(By.ID, "texts").is_displayed()
+
+
+WIDE = [make_view("wide", LONG * 3, LONG * 3, layers=2, heads=12)]
+
+
+@pytest.mark.parametrize("picture", ["heads", "head"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_panels_and_cells_fit_the_window(show, width, picture):
+    browser = show(WIDE, width, picture)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    selector = {"heads": ".panel", "head": "#matrix tbody td"}[picture]
+    sizes = [x.size for x in browser.find_elements(By.CSS_SELECTOR, selector)]
+    assert min(x["width"] for x in sizes) >= 22 and min(x["height"] for x in sizes) >= 22
+
+
+# In a notebook
+
+
+def test_a_notebook_shows_the_page_in_an_isolated_frame(browser, tmp_path):
+    path = tmp_path / "notebook.html"
+    html = AttentionPage(SMALL, EVIL)._repr_html_()
+    path.write_text(f"<!DOCTYPE html><p>output:</p>{html}", encoding="utf-8")
+    browser.get(path.as_uri())
+    frame = browser.find_element(By.TAG_NAME, "iframe")
+    assert browser.execute_script("return arguments[0].contentDocument", frame) is None
+    assert browser.find_element(By.TAG_NAME, "body").text == "output:"
+    browser.switch_to.frame(frame)
+    settle(browser)
+    assert browser.find_element(By.ID, "title").text == EVIL
+    panels(browser)[1].click()
+    weights = SMALL[0].weights[0, 1]
+    np.testing.assert_allclose(numbers_of_cells(browser), weights, atol=0.0101)
+    assert browser.execute_script("return window.run") is None
+    browser.switch_to.default_content()

@@ -120,6 +120,7 @@ def test_collapsed_attention_is_loaded_when_expanded(page):
 def test_picture_is_drawn_without_a_scroll_bar(page):
     type_in(page, "one two three four", Keys.ENTER)
     wait(page, lambda: is_ready(page))
+    in_picture(page, "page.getElementById('as-lines').click()")
     wait(page, lambda: in_picture(page, "page.getElementById('lines').width > 0"))
     root = "page.documentElement"
     wait(page, lambda: in_picture(page, f"{root}.scrollHeight <= {root}.clientHeight"))

@@ -1,5 +1,6 @@
 """The attention page contains the attention weights of the model and escapes all text."""
 
+import html
 import json
 import os
 import re
@@ -14,9 +15,11 @@ from keras_transformer import (
     EncoderClassifier,
     RecurrentTranslator,
     WordPieceTokenizer,
+    record_attention,
 )
 from keras_transformer.inference.translate import Hypothesis
 from keras_transformer.pages.attention_page import (
+    AttentionPage,
     AttentionView,
     hypothesis_views,
     text_views,
@@ -83,6 +86,39 @@ def test_text_is_escaped(tmp_path, text):
         assert page.count(character) == reference.count(character)
 
 
+def frame_of(page):
+    """Returns the attributes of the frame that a notebook shows, and what is around them."""
+    text = page._repr_html_()
+    found = re.fullmatch(r'<iframe ((?: ?[\w-]+="[^"]*")+)>([^<>]*)</iframe>', text)
+    attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', found[1]))
+    return {name: html.unescape(value) for name, value in attributes.items()}
+
+
+@pytest.mark.parametrize(
+    "text", ["title", "</iframe><script>alert(1)</script>", '" onload="x', "&"]
+)
+def test_a_notebook_shows_the_same_page_in_an_isolated_frame(tmp_path, text):
+    view = make_view((text, "b"))
+    page, _ = write_and_parse(tmp_path, [view], text)
+    frame = frame_of(AttentionPage([view], text, height=321))
+    assert frame.pop("srcdoc") == page
+    assert frame["sandbox"] == "allow-scripts" and frame["height"] == "321"
+    assert set(frame) == {"title", "sandbox", "width", "height", "style"}
+    assert repr(AttentionPage([view], text)) == f"<AttentionPage {text!r}>"
+
+
+@pytest.mark.parametrize("height", [0, -1, 2.5, '1" onload="x'])
+def test_an_invalid_height_is_refused(height):
+    with pytest.raises(ValueError, match=r"positive int\. Received: height="):
+        AttentionPage([make_view()], "title", height)
+
+
+def test_a_page_with_all_heads_of_two_layers_fits_in_a_notebook():
+    tokens = [f"token {i}" for i in range(10)]
+    views = [make_view(tokens, tokens, layers=2, heads=4)] * 3
+    assert len(AttentionPage(views, "title")._repr_html_()) < 60_000
+
+
 def test_page_makes_no_requests(tmp_path):
     page, _ = write_and_parse(tmp_path, [make_view()])
     assert "default-src 'none'" in page
@@ -112,6 +148,10 @@ def test_the_page_of_a_long_sentence_is_small(tmp_path):
             r"keys of .* \(2, 3, 3, 5\)$",
         ),
         ({"queries": vectors(2, heads=1), "keys": vectors(3)}, r"Received: \(2, 1, 2, 4\)$"),
+        ({"segments": [0, 1]}, r"Received: \[0, 1\] for 2 query tokens and 3 key tokens$"),
+        ({"segments": [0, 0, 1]}, r"Received: \[0, 0, 1\] for 2 query tokens and 3 key"),
+        ({"key_tokens": ["x", "y"], "weights": np.ones((2, 3, 2, 2)), "segments": [0, 0]}, "0, 0"),
+        ({"key_tokens": ["x", "y"], "weights": np.ones((2, 3, 2, 2)), "segments": [1, 2]}, "1, 2"),
     ],
 )
 def test_invalid_views_are_refused(tmp_path, changes, message):
@@ -204,8 +244,32 @@ def test_text_view_contains_the_encoder_attention(options):
     assert view.query_tokens == view.key_tokens == ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
     assert view.weights.shape == (3, 2, 12, 12) and view.queries.shape == (3, 2, 12, 3)
     np.testing.assert_allclose(compute_weights(view), view.weights, atol=1e-5)
+    assert view.segments == [0] * 7 + [1] * 5  # the first text with [CLS] and its [SEP]
     (alone,) = text_views(make_bert(**options), TOKENIZER, TEXTS[0])
-    assert alone.query_tokens == view.query_tokens[:7]
+    assert alone.query_tokens == view.query_tokens[:7] and alone.segments is None
+
+
+def test_the_page_keeps_the_weights_of_the_layers_and_the_segments(tmp_path):
+    model = make_bert()
+    views = text_views(model, TOKENIZER, *TEXTS)
+    ids, segments = TOKENIZER.add_special_tokens(*(TOKENIZER.encode(x).ids for x in TEXTS))
+    with record_attention() as recorded:
+        model([np.array([ids]), np.array([segments])])
+    expected = np.stack([np.array(weights)[0] for weights in recorded.values()])
+    _, data = write_and_parse(tmp_path, views)
+    (found,) = data["views"]
+    np.testing.assert_allclose(found["weights"], expected, atol=6e-4)
+    assert found["segments"] == segments
+    # The shares of the attention that go to the first and to the second text sum to 1.
+    shares = [np.sum(found["weights"], axis=-1, where=np.equal(segments, i)) for i in (0, 1)]
+    np.testing.assert_allclose(np.add(*shares), 1, atol=0.5e-3 * len(ids))
+
+
+def test_the_rows_of_the_weights_of_a_translation_sum_to_one(hypothesis, tmp_path):
+    _, data = write_and_parse(tmp_path, hypothesis_views(hypothesis))
+    for view in data["views"]:
+        sums = np.sum(view["weights"], axis=-1)
+        np.testing.assert_allclose(sums, 1, atol=0.5e-3 * len(view["keyTokens"]))
 
 
 def test_classifier_shows_the_attention_of_its_body():

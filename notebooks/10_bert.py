@@ -204,7 +204,7 @@ def train_classifier(body):
     return classifier, (guesses == is_praise[240:]).mean()
 
 
-pretrained = keras.models.clone_model(body)
+pretrained = Bert.from_config(body.get_config())
 pretrained.build((None, None))
 pretrained.set_weights(body.get_weights())
 classifier, share = train_classifier(pretrained)

@@ -45,13 +45,13 @@ keras.utils.set_random_seed(0)
 # %% [markdown]
 # ## The data
 #
-# The project brings 41,306 pairs of its own, of which the first 20,000 are enough here. They are
+# The project brings 41,306 pairs of its own, of which the first 15,000 are enough here. They are
 # split by *source sentence*: all translations of one sentence are in the same part, because a test
 # sentence must not occur in training. The vocabularies are those of the training part.
 
 # %%
 pairs = read_pairs("../data/english-german.tsv")
-dataset = PrepareDataset(n_sentences=20_000)(pairs)
+dataset = PrepareDataset(n_sentences=15_000)(pairs)
 print(dataset)
 for english, german in dataset.train[:3]:
     print(f"  {english}  →  {german}")

@@ -212,7 +212,7 @@ model = Forecaster(units=3, steps=steps)
 fit(model, *train, batch_size=1, epochs=20)
 
 for name, (windows, targets) in {"training": train, "test": test}.items():
-    predicted = model.predict(windows, verbose=0)
+    predicted = np.array(model(windows))
     print(
         f"{name}: RMSE {rmse(predicted, targets):.3f}, "
         f"if the next month were like the last {rmse(windows[:, -1], targets):.3f}"
@@ -254,8 +254,8 @@ models = {
     "LSTM": keras.Sequential([keras.layers.LSTM(2), keras.layers.Dense(1)]),
 }
 for name, model in models.items():
-    fit(model, windows[train_rows], targets[train_rows], batch_size=8, epochs=30)
-    error = rmse(model.predict(windows[test_rows], verbose=0), targets[test_rows]) ** 2
+    fit(model, windows[train_rows], targets[train_rows], batch_size=32, epochs=30)
+    error = rmse(np.array(model(windows[test_rows])), targets[test_rows]) ** 2
     print(f"{name}: {model.count_params()} parameters, MSE on the test {error:.1e}")
 
 # %% [markdown]
@@ -265,7 +265,7 @@ for name, model in models.items():
 # %%
 print(f"{np.sum(targets > 0.01)} of {len(targets)} numbers are above 0.01")
 
-predicted = models["attention"].predict(windows[-1:], verbose=0)
+predicted = np.array(models["attention"](windows[-1:]))
 print(f"predicted {predicted.item():.3f}, the last number is {targets[-1].item():.0f}")
 
 # %% [markdown]

@@ -105,7 +105,7 @@ plt.show()
 # of the words.
 
 # %%
-epochs = 5
+epochs = 7
 
 settings = BlockSettings(h=4, d_model=64, d_ff=128, n=2, rate=0.0, norm_first=True)
 body = Bert(tokenizer.vocab_size, seq_length=32, settings=settings)
@@ -273,11 +273,11 @@ print(context, question, "→", context[start:end])
 answering = AnsweringBert(body)
 inputs, spans = answer_examples(tokenizer, examples, length=body.seq_length)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-updates = 14 * (len(inputs[0]) // 64)
+updates = 18 * (len(inputs[0]) // 64)
 answering.compile(
     keras.optimizers.AdamW(warm_up_and_fall(3e-3, updates)), {"start": loss, "end": loss}
 )
-answering.fit(inputs, spans, batch_size=64, epochs=14, verbose=0)
+answering.fit(inputs, spans, batch_size=64, epochs=18, verbose=0)
 
 find = FindAnswer(answering, tokenizer)
 tests = [make_example(random) for _ in range(50)]

@@ -42,7 +42,6 @@ INVALID = {
     "translate-corpus run part.txt": "the following arguments are required: --output",
     "translate-corpus run a --output b --actors 0": "must be an integer of at least 1. Received: 0",
     "translate-corpus run a --output b --beam 2 --n-best 3": "Received: n_best=3, beam_size=2",
-    "translate-corpus run missing.txt --output b": "No shard or folder of shards here. Received: m",
     "evaluate run --top-p 0": "Received: top_p=0.0",
     "evaluate run --n-best 2": "unrecognized arguments: --n-best 2",
     "evaluate run --tokenize letters": "Received: tokenize='letters'",

@@ -221,8 +221,8 @@ for word, i in zip(hypothesis.tokens, looked_at, strict=False):
     print(f"{word[1:]:>6} looked most at {hypothesis.source_tokens[i][1:]}")  # without the ▁
 
 # %% [markdown]
-# Two years later the transformer dropped the recurrence and kept the attention. Here is a small one,
-# with one layer and one head (notebooks 04 to 06 build it), trained on the same pairs as long as
+# Two years later the transformer dropped the recurrence and kept the attention. Here is a small
+# one, with one layer and one head (notebooks 04 to 06 build it), trained on the same pairs as long as
 # the other two, and beside them on the same sentence. It finds much the same alignment, but a paler
 # one, and it is less often right: no state is carried along from which it could see how far it has
 # come, so it has to find *the fourth word from the end* by position encodings alone, which takes

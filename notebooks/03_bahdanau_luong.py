@@ -222,9 +222,9 @@ for word, i in zip(hypothesis.tokens, looked_at, strict=False):
 
 # %% [markdown]
 # Two years later the transformer dropped the recurrence and kept the attention. Here is a small
-# one, with one layer and one head (notebooks 04 to 06 build it), trained on the same pairs as long as
-# the other two, and beside them on the same sentence. It finds much the same alignment, but a paler
-# one, and it is less often right: no state is carried along from which it could see how far it has
+# one, with one layer and one head (notebooks 04 to 06 build it), trained on the same pairs for as
+# long, and beside them on the same sentence. It finds much the same alignment, but a paler one, and
+# it is less often right: no state is carried along from which it could see how far it has
 # come, so it has to find *the fourth word from the end* by position encodings alone, which takes
 # longer to learn. Where it swaps two words, the picture shows that it looked at them in that order.
 

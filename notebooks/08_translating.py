@@ -202,9 +202,9 @@ Image(f"{scratch.name}/attention.png", width=760)
 # %% [markdown]
 # Another sentence, to look at head by head: click one to enlarge it. English *did … buy* becomes
 # *hat … gekauft*. In layer 2, head 1, *hat* attends to *did*, and in head 3 of that layer *gekauft*
-# attends to *buy*. But look at *nicht*: in layer 2, heads 3 and 4 attend to *buy* while it is
-# chosen, other heads to *not*. An average over the heads would hide that, and no single head is
-# "the" alignment.
+# attends to *buy*. But look at *nicht*: heads 3 and 4 of layer 2 attend to *buy* while it is
+# chosen, most other heads to *not*. An average over the heads would hide that, and no single head
+# is "the" alignment.
 
 # %%
 negated = "The old woman did not buy the book."

@@ -900,6 +900,20 @@ FAULTS = (
         "pages/test_attention_page",
     ),
     _fault(
+        "attention page not escaped in the frame of a notebook",
+        "AttentionPage._repr_html_",
+        "html.escape(self._page)",
+        "self._page",
+        "pages/test_attention_page",
+    ),
+    _fault(
+        "two texts not told apart in the attention page",
+        "text_views",
+        "None if second is None else segments",
+        "None",
+        "pages/test_attention_page",
+    ),
+    _fault(
         "decoder tokens of the attention page not shifted",
         "_named_views",
         "[SPECIAL_TOKENS[START_ID], *target[:-1]]",

@@ -60,8 +60,8 @@ def ask(check, *arguments, **options):
 # %%
 source, target = faulty.task(100, seed=1000)  # never trained on
 reads, predicts = target[:, :-1], target[:, 1:]
-print("source ", source[0])
-print("reads  ", reads[0])
+print("source  ", source[0])
+print("reads   ", reads[0])
 print("predicts", predicts[0])
 
 # %%
@@ -81,7 +81,7 @@ assert results["sound"] > 0.8
 
 # %%
 def draw(*names):
-    plt.figure(figsize=(7, 2.6))
+    plt.figure(figsize=(8.5, 2.6), layout="constrained")
     for name in names:
         smooth = np.convolve(losses[name], np.ones(10) / 10, "valid")
         style = {"color": "black", "linestyle": "--"} if name == "sound" else {}
@@ -90,7 +90,7 @@ def draw(*names):
     plt.xlabel("updates")
     plt.ylabel("loss (mean of 10)")
     plt.ylim(0, 3)
-    plt.legend()
+    plt.legend(loc="upper left", bbox_to_anchor=(1, 1))
     plt.show()
 
 
@@ -325,16 +325,16 @@ assert (
 
 
 # %%
-def look(model, kind, ids, layer=0):
-    """The attention weights of one layer: (heads, queries, keys)."""
-    return np.array(model.attention_weights(ids, german)[kind][layer])[0]
+def look(model, kind, ids):
+    """The attention weights of the first layer: (heads, queries, keys)."""
+    return np.array(model.attention_weights(ids, german)[kind][0])[0]
 
 
-def draw_attention(kind, ids, rows, columns, **models):
+def draw_attention(kind, ids, rows, columns, heads=slice(None), **models):
     figure, grid = plt.subplots(1, len(models), figsize=(9, 3.4), sharey=True, layout="constrained")
     for axes, (name, model) in zip(grid, models.items(), strict=True):
-        weights = look(model, kind, ids).mean(axis=0)[: len(rows)]
-        picture = axes.imshow(weights, "Blues", vmin=0, vmax=max(0.5, weights.max()))
+        weights = look(model, kind, ids)[heads].mean(axis=0)[: len(rows)]
+        picture = axes.imshow(weights, "Blues", vmin=0, vmax=1)
         axes.set_title(name.replace("_", " "))
         axes.set_xticks(range(len(columns)), columns, rotation=90)
         figure.colorbar(picture, ax=axes, shrink=0.8)
@@ -374,19 +374,21 @@ assert padding_matters(patient_7)
 # %%
 patient_8, translations = admit(8)
 print(translations[0])
-draw_attention("cross", short, german_words, english_words, healthy=healthy, patient_8=patient_8)
+models = {"healthy": healthy, "patient_8": patient_8}
+draw_attention("cross", short, german_words, english_words, heads=slice(2, 3), **models)
 
 # %% [markdown]
-# Some words of the source are looked at by all, the rows differ in darkness. **What must hold for
-# each row?**
+# The third head of the first layer: a word of the translation (a row) looks at the source. The
+# whole translation is given here. Compare the rows of patient 8: which give away more attention
+# than one word has, which less? **What must hold for each row?**
 
 # %%
 ask(testing.check_weights_sum_to_one, look(patient_8, "cross", short))
 faulty.show(patient_8.attention_weights_of)
 
 # %% [markdown]
-# This is a softmax, but over the axis of the queries: each *column* sums to 1. In training, a query
-# even sees the future that way, through the denominator. The last axis is that of the keys.
+# This is a softmax, but over the axis of the queries: each *column* sums to 1. When it translates,
+# there is one query at a time, and every key gets the weight 1. The last axis is that of the keys.
 
 # %%
 patient_8.attention_weights_of = lambda scores: ops.softmax(scores, axis=-1)

@@ -183,7 +183,7 @@ def bundled():
 
 def show(function):
     """Prints the code of a function."""
-    print(textwrap.dedent(inspect.getsource(function)))
+    print(textwrap.dedent(inspect.getsource(function)).rstrip())
 
 
 def task(count, seed):
@@ -209,7 +209,7 @@ def train(model, updates=UPDATES):
             loss = cross_entropy(predicts, model((source, reads)), is_counted)
         weights = model.trainable_variables
         # Zero instead of None, because Keras's warning would name the fault of one patient.
-        gradients = tape.gradient(loss, weights, unconnected_gradients="zero")
+        gradients = tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         optimizer.apply_gradients(zip(gradients, weights, strict=True))
         return loss
 

@@ -173,7 +173,7 @@ draw("sound", "patient 3", "patient 4")
 # Patient 3 learns, more slowly, and stays behind. Patient 4 is no better than guessing all the
 # time. **What would you examine?** If a part of the model does not learn, its gradient is missing.
 # Run such a check on models that are still untrained: training has already ruined patient 4 so
-# much that many of its gradients are 0.
+# much that some of its gradients are 0.
 
 # %%
 for number in (3, 4):
@@ -217,7 +217,7 @@ assert patient_4.learning_rate(0) == 0.01
 # %% [markdown]
 # ## Patient 5: better on paper
 #
-# At the beginning, its loss is well *below* the sound one. It writes worse.
+# At the beginning, its loss is well *below* the sound one. In the end, it writes worse.
 
 # %%
 patient_5 = examine(5)
@@ -238,7 +238,7 @@ for name, model in (("sound", sound), ("patient 5", patient_5)):
 faulty.show(patient_5.is_counted)
 
 # %% [markdown]
-# Patient 5 was also praised for predicting padding after padding, and for more than a third of all
+# Patient 5 was also praised for predicting padding after padding, at more than a quarter of all
 # positions. That makes the number smaller, depends on how much padding a batch happens to have, and
 # takes gradient away from the words.
 

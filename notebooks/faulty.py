@@ -208,8 +208,10 @@ def train(model, updates=UPDATES):
         with tf.GradientTape() as tape:
             loss = cross_entropy(predicts, model((source, reads)), is_counted)
         weights = model.trainable_variables
+        gradients = tape.gradient(loss, weights)
         # Zero instead of None, because Keras's warning would name the fault of one patient.
-        gradients = tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        pairs = zip(gradients, weights, strict=True)
+        gradients = [ops.zeros_like(w) if g is None else g for g, w in pairs]
         optimizer.apply_gradients(zip(gradients, weights, strict=True))
         return loss
 

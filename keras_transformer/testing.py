@@ -61,7 +61,7 @@ def check_no_future_leak(
             ...
         AssertionError: Future leak: changing the input at position 1 changes the output at ...
     """
-    y = _numpy(full(x))
+    y, ignored = _numpy(full(x)), None
     for t in range(x.shape[1]):
         changed = _numpy(full(_changed(x, t)))
         change = np.abs(changed - y).reshape(*y.shape[:2], -1).max(axis=-1)  # (B, T)
@@ -74,12 +74,55 @@ def check_no_future_leak(
                 "is missing, inverted (True means may attend), or shifted by one position."
             )
         effects = change[:, t:].min(axis=0)
-        if sees_past and not (effects > _DEPENDENCE_THRESHOLD).all():
+        if not ignored and not (effects > _DEPENDENCE_THRESHOLD).all():
+            ignored = t, t + int(effects.argmin()), effects.min()
+    # Reported last: an inverted mask also ignores the past, but the leak names its cause.
+    if sees_past and ignored:
+        raise AssertionError(
+            f"Past ignored: changing the input at position {ignored[0]} changes the output at "
+            f"position {ignored[1]} by only {ignored[2]:.2g}. Likely cause: the mask excludes the "
+            "position itself (the diagonal must be True) or earlier positions."
+        )
+
+
+def check_inputs_used(full, x):
+    """Asserts that every output depends on every input that is not padding.
+
+    Changes the input at each position in turn, as `check_no_future_leak` does. Use it for encoders
+    and for the source of a translator, which every output may read.
+
+    Args:
+        full: function that maps the input, (B, S, ...), to the output, (B, T, ...) or (B, D),
+            without dropout.
+        x: float vectors, (B, S, D), or integer ids, (B, S), padded with 0. Each sequence of ids
+            needs at least two distinct ids other than 0.
+
+    Raises:
+        AssertionError: if an output does not change with an input.
+
+    Example:
+        >>> from keras_transformer import testing
+        >>> layer = keras.layers.MultiHeadAttention(num_heads=2, key_dim=8)
+        >>> x = np.random.default_rng(0).normal(size=(2, 6, 16))
+        >>> testing.check_inputs_used(lambda x: layer(x, x), x)
+        >>> testing.check_inputs_used(lambda x: layer(x, x, use_causal_mask=True), x)
+        Traceback (most recent call last):
+            ...
+        AssertionError: Input ignored: changing the input at position 1 changes the output at ...
+    """
+    y = _numpy(full(x))
+    for s in range(x.shape[1]):
+        is_input = x[:, s] != 0 if x.ndim == 2 else np.ones(len(x), "bool")  # not padding
+        change = np.abs(_numpy(full(_changed(x, s))) - y)
+        length = y.shape[1] if y.ndim > 2 else 1
+        change = change.reshape(len(x), length, -1).max(axis=-1)  # (B, T)
+        effects = change[is_input].min(axis=0, initial=np.inf)
+        if not (effects > _DEPENDENCE_THRESHOLD).all():
             weakest = int(effects.argmin())
             raise AssertionError(
-                f"Past ignored: changing the input at position {t} changes the output at "
-                f"position {t + weakest} by only {effects[weakest]:.2g}. Likely cause: the mask "
-                "excludes the position itself (the diagonal must be True) or earlier positions."
+                f"Input ignored: changing the input at position {s} changes the output at position "
+                f"{weakest} by only {effects[weakest]:.2g}. Likely cause: the mask is that of "
+                "another sequence, inverted, or causal; or the layer reads another input."
             )
 
 
@@ -89,8 +132,8 @@ def check_padding(full: Callable[..., Any], x: Any, amount: int = 3, atol: float
     Args:
         full: function that maps the input, (B, S, ...), and a boolean padding mask, (B, S), True
             where the input is not padding, to the output, without dropout. The output is
-            (B, S, ...) or has a shape independent of S. A model that computes the mask from the
-            ids can ignore the second argument.
+            (B, S, ...) or has a shape independent of S, such as that of a loss. A model that
+            computes the mask from the ids can ignore the second argument.
         x: float vectors, (B, S, D), which are padded with large random numbers; or integer ids,
             (B, S), which are padded with 0.
         amount: number of padding positions to append.

@@ -8,8 +8,11 @@ from layer_contract import BLOCK_SIZES, causal, normal
 
 from keras_transformer import testing
 from keras_transformer.layers import DecoderLayer, MultiHeadAttention
+from keras_transformer.models import Bert, TransformerModel
+from keras_transformer.settings import BlockSettings
 
 X, Z = normal(2, 5, 8), normal(2, 7, 8, seed=1)
+IDS = np.array([[3, 4, 5], [1, 2, 6]])
 
 
 @keras.saving.register_keras_serializable("learner")
@@ -95,6 +98,36 @@ class TestFutureLeak:
         with pytest.raises(ValueError, match="at least two different ids"):
             testing.check_no_future_leak(lambda x: x, np.ones((1, 4), "int32"))
 
+    def test_an_inverted_mask_is_reported_as_a_leak(self):
+        layer, inverted = keras.layers.MultiHeadAttention(2, 3), ~causal(2, 5)
+        with fails(r"Future leak: .* inverted"):
+            testing.check_no_future_leak(lambda x: layer(x, x, attention_mask=inverted), X)
+
+
+class TestInputsUsed:
+    @pytest.mark.every_backend
+    def test_attention_over_vectors_passes(self):
+        layer = MultiHeadAttention(2, 3, 5, 8)
+        testing.check_inputs_used(lambda x: layer(x, x, x), X)
+        testing.check_inputs_used(lambda z: layer(X, z, z), Z)
+
+    def test_models_of_padded_ids_pass(self):
+        ids, target = np.array([[3, 4, 5, 3], [1, 2, 0, 0]]), np.array([[2, 5, 4], [2, 3, 0]])
+        settings = BlockSettings(h=2, d_model=8, d_ff=16, n=1)
+        model = TransformerModel(7, 7, settings=settings)
+        testing.check_inputs_used(lambda ids: model((ids, target)), ids)
+        testing.check_inputs_used(Bert(7, 4, settings=settings), ids)
+
+    def test_an_input_hidden_by_a_mask_is_detected(self):
+        layer, mask = keras.layers.MultiHeadAttention(2, 3), (np.arange(5) < 3)[None, None]
+        with fails(r"Input ignored: .* position 3 .* position 0 by only 0\. .*another sequence"):
+            testing.check_inputs_used(lambda x: layer(x, x, attention_mask=mask), X)
+
+    def test_an_id_that_only_one_sequence_ignores_is_detected(self):
+        table, ids = normal(9, 8), np.array([[3, 4, 5], [1, 2, 0]])
+        with fails("Input ignored: .* position 1 .* position 0 "):
+            testing.check_inputs_used(lambda ids: table[ids].sum(1) * [[1]] - table[ids[:, 1]], ids)
+
 
 class TestPadding:
     def test_masked_attention_and_a_masked_mean_pass(self):
@@ -104,8 +137,8 @@ class TestPadding:
         testing.check_padding(lambda x, mask: (x * mask[..., None]).sum(1) / mask.sum(1), X[:1])
 
     def test_a_model_that_derives_the_mask_from_the_ids_passes(self):
-        table, ids = normal(9, 8), np.array([[3, 4, 5], [1, 2, 6]])
-        testing.check_padding(lambda ids, _: (table[ids] * (ids > 0)[..., None]).sum(1), ids)
+        table = normal(9, 8)
+        testing.check_padding(lambda ids, _: (table[ids] * (ids > 0)[..., None]).sum(1), IDS)
 
     @pytest.mark.parametrize("make_mask", (lambda mask: None, lambda mask: ~mask[:, None]))
     def test_a_missing_or_inverted_mask_is_detected(self, make_mask):
@@ -114,6 +147,12 @@ class TestPadding:
             r"Padding changes .* 3 padding positions .* at \(\d, \d, \d\) .* is missing, inverted"
         ):
             testing.check_padding(lambda x, mask: layer(x, x, attention_mask=make_mask(mask)), X)
+
+    def test_padding_in_a_loss_is_detected(self):
+        costs = normal(9)
+        testing.check_padding(lambda ids, _: costs[ids].sum() - (ids == 0).sum() * costs[0], IDS)
+        with fails(r"Padding changes the output"):
+            testing.check_padding(lambda ids, _: costs[ids].mean(), IDS)
 
     def test_padding_in_a_mean_is_detected(self):
         with fails("2 padding positions .*a mean includes the padding"):

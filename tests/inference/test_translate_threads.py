@@ -85,7 +85,7 @@ def check_load(translate, calls):
 
 
 def test_threads_get_their_own_translations(monkeypatch):
-    monkeypatch.setattr(numpy_search, "_count_cores", lambda: 2)
+    monkeypatch.setattr(numpy_search, "_count_threads", lambda: 2)
     check_load(make_translate(batch_tokens=16), make_calls(10, OPTIONS))
 
 
@@ -136,7 +136,7 @@ def test_all_threads_see_changed_weights(copies):
 
 
 def test_overlapping_calls_restore_the_threads_of_blas(monkeypatch):
-    monkeypatch.setattr(numpy_search, "_count_cores", lambda: 2)
+    monkeypatch.setattr(numpy_search, "_count_threads", lambda: 2)
     pools = numpy_search._thread_pools()  # libraries that are loaded later are not limited
 
     def blas_threads():

@@ -1,15 +1,21 @@
 """MkDocs hooks: add README.md, CHANGELOG.md, the notebooks and a page of attention weights."""
 
 import functools
+import html
 import re
 from pathlib import Path
 
+from latex2mathml.converter import convert
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {"index.md": "README.md", "changelog.md": "CHANGELOG.md"}
 SENTENCE = "We want to buy a new car tomorrow."
+# Code, which may contain dollar signs, or a formula between two of them or four.
+_CODE_OR_FORMULA = re.compile(
+    r"<(pre|code|script|style)\b.*?</\1>|\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL
+)
 
 
 # Runs before the hook of the notebook plugin, which converts only the files it finds in the list.
@@ -42,6 +48,28 @@ def on_page_markdown(markdown, page, **_):
     if page.file.src_uri in PAGES:
         return markdown.replace("](docs/", "](")
     return re.sub(r"\]\(\.\./(notebooks/|README|CHANGELOG)", _site_link, markdown)
+
+
+def on_page_content(content, page, **_):
+    """Writes the formulas of notebooks as MathML, which browsers show without a script."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return content
+    headings = list(page.toc)
+    for heading in headings:
+        headings.extend(heading.children)
+        heading.title = _with_mathml(heading.title)
+    return _with_mathml(content)
+
+
+def _with_mathml(content):
+    return _CODE_OR_FORMULA.sub(_mathml, content)
+
+
+def _mathml(match):
+    code, block, inline = match.groups()
+    if code:
+        return match[0]
+    return convert(html.unescape(block or inline), display="block" if block else "inline")
 
 
 def _site_link(match):

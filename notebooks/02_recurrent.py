@@ -115,8 +115,7 @@ plt.show()
 # $$c_t = f \odot c_{t-1} + i \odot \tanh(g), \qquad h_t = o \odot \tanh(c_t), \qquad
 # f, i, o = \sigma(x_t W_x + h_{t-1} W_h + b) .$$
 #
-# The **GRU** makes do with one state and two gates: $z$ weighs the old state against a new one, and
-# $r$ says how much of the old one goes into the new. Each is a few lines.
+# It is a few lines:
 
 
 # %%
@@ -130,31 +129,22 @@ def lstm_step(x, h, c, kernel, recurrent_kernel, bias):
     return sigmoid(o) * np.tanh(c), c
 
 
-def gru_step(x, h, kernel, recurrent_kernel, biases):
-    z, r, g = np.split(x @ kernel + biases[0], 3)
-    z_of_h, r_of_h, g_of_h = np.split(h @ recurrent_kernel + biases[1], 3)
-    z, r = sigmoid(z + z_of_h), sigmoid(r + r_of_h)
-    return z * h + (1 - z) * np.tanh(g + r * g_of_h)
-
-
 # %% [markdown]
-# Keras's layers compute the same:
+# Keras's layer computes the same:
 
 # %%
-lstm, gru = keras.layers.LSTM(2), keras.layers.GRU(2)
-last = [np.array(layer(x[None]))[0] for layer in (lstm, gru)]  # the states after the last step
+lstm = keras.layers.LSTM(2)
+last = np.array(lstm(x[None]))[0]  # the state after the last step
 
 h, c = np.zeros(2), np.zeros(2)
 for x_t in x:
     h, c = lstm_step(x_t, h, c, *lstm.get_weights())
-assert np.allclose(h, last[0], atol=1e-5)
-
-h = np.zeros(2)
-for x_t in x:
-    h = gru_step(x_t, h, *gru.get_weights())
-assert np.allclose(h, last[1], atol=1e-5)
+assert np.allclose(h, last, atol=1e-5)
 
 # %% [markdown]
+# The **GRU** makes do with one state and two gates: $z$ weighs the old state against a new one, and
+# $r$ says how much of the old one goes into the new. You write it in exercise 2.5.
+#
 # The forget gate $f$ takes the place of the factor $W_h$ above, but it is learned, differs from
 # unit to unit, and changes with the input: a unit can keep a number for a hundred steps and then
 # drop it. Keras starts the bias of $f$ at 1, so that a young network remembers a little.

@@ -167,3 +167,21 @@ def test_fit_on_a_pydataset_changes_how_memory_is_allocated():
     process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "Memory patch applied" in process.stderr
     assert int(process.stdout.split(" page faults")[0].split()[-1]) > 5000
+
+
+def commands(path):
+    """Returns the commands with scripts in the shell blocks of a document."""
+    blocks = re.findall(r"```(?:sh)?\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [line for line in lines if re.match(r"(\w+=\S+ )*python scripts/", line)]
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_the_flags_of_every_command_exist(path, monkeypatch):
+    monkeypatch.chdir(ROOT)  # recipes are read
+    for line in commands(path):
+        words = shlex.split(line.split("python ", 1)[1], comments=True)
+        end = next((i for i, word in enumerate(words) if word[0] in ">|"), len(words))
+        script, *arguments = words[:end]
+        [name] = re.findall(r'run_command\("([\w-]+)"', Path(script).read_text(encoding="utf-8"))
+        make_parser(name).parse_args(arguments)

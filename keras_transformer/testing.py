@@ -162,8 +162,9 @@ def check_padding(full, x, amount=3, atol=1e-5):
     if difference > atol:
         raise AssertionError(
             f"Padding changes the output: appending {amount} padding positions changes the output"
-            f"{f' at {index}' if index else ''} by {difference:.2g}, more than {atol:.2g}. Likely cause: the padding mask "
-            "is missing, inverted, or not passed to this layer; or a mean includes the padding."
+            f"{f' at {index}' if index else ''} by {difference:.2g}, more than {atol:.2g}. Likely "
+            "cause: the padding mask is missing, inverted, or not passed to this layer; or a mean "
+            "includes the padding."
         )
 
 

@@ -165,9 +165,10 @@ def check_padding(full: Callable[..., Any], x: Any, amount: int = 3, atol: float
     difference, index = _largest_difference(padded, y)
     if difference > atol:
         raise AssertionError(
-            f"Padding changes the output: appending {amount} padding positions changes the output "
-            f"at {index} by {difference:.2g}, more than {atol:.2g}. Likely cause: the padding mask "
-            "is missing, inverted, or not passed to this layer; or a mean includes the padding."
+            f"Padding changes the output: appending {amount} padding positions changes the output"
+            f"{f' at {index}' if index else ''} by {difference:.2g}, more than {atol:.2g}. Likely "
+            "cause: the padding mask is missing, inverted, or not passed to this layer; or a mean "
+            "includes the padding."
         )
 
 

@@ -498,8 +498,9 @@ plt.show()
 # 1. The loss of patient 5 does break a property, though the model does not. Which check finds it?
 # 2. Patient 6 translates sentences one by one. How many of the 40 translations differ from the
 #    healthy ones, and why?
-# 3. Make patient 11: a causal mask that is one position too strict, so that a word does not see
-#    itself. Which check finds it, and what does it say?
+# 3. Make patient 11: a causal mask that is one position too generous, so that a word sees the next
+#    one. Which check finds it? And does it find one that is too strict, so that a word does not see
+#    itself?
 
 # %% [markdown]
 # ### Solution 1
@@ -533,11 +534,17 @@ assert one_by_one == expected[:10]
 
 # %% [markdown]
 # ### Solution 3
+#
+# The generous mask leaks. The strict one passes, because in the whole model the residual connection
+# carries each word past the attention: only a check of the attention layer alone would find it.
 
 # %%
 patient_11 = faulty.learner()
-patient_11.causal = lambda length: ops.arange(length)[:, None] > ops.arange(length)
+patient_11.causal = lambda length: ops.arange(length)[:, None] + 1 >= ops.arange(length)
 assert not ask(testing.check_no_future_leak, lambda x: patient_11((source[:2], x)), target[:2, :5])
+
+patient_11.causal = lambda length: ops.arange(length)[:, None] > ops.arange(length)
+assert ask(testing.check_no_future_leak, lambda x: patient_11((source[:2], x)), target[:2, :5])
 
 # %% [markdown]
 # ## Where it comes from

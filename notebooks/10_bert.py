@@ -315,7 +315,7 @@ plt.show()
 
 # %%
 views = text_views(answering, tokenizer, "Who bought the bike?", text)
-AttentionPage(views, "Who bought the bike?", height=640)
+AttentionPage(views, "Who bought the bike?", height=680)
 
 # %% [markdown]
 # The words of the question occur in the text, too, so a head that looks for *the same word in the

@@ -190,7 +190,7 @@ for kind, translate in translators.items():
 # else makes the loss small.
 
 # %%
-hypothesis = translators["luong"].hypotheses(sentence, return_attention=True)[0][0]
+hypothesis = translators["bahdanau"].hypotheses(sentence, return_attention=True)[0][0]
 plot_attention(hypothesis, f"{scratch.name}/attention.png")
 Image(f"{scratch.name}/attention.png", width=420)
 
@@ -259,9 +259,9 @@ plot_alignments(three, f"{scratch.name}/alignments.png")
 Image(f"{scratch.name}/alignments.png", width=760)
 
 # %% [markdown]
-# It is not always so neat. The encoder's state at a word has read the words before it, too, so the
-# network may find a word *next to* its own position. Attention shows where information was taken,
-# not what it means.
+# Luong's network looks one word too far to the right, and is right all the same: its encoder reads
+# from left to right, and its state at a word still knows the word before. Attention shows where
+# information was taken, not what it means.
 #
 # The same two models learn English and German as well: `python scripts/train.py --model luong`.
 

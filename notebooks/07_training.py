@@ -45,13 +45,13 @@ keras.utils.set_random_seed(0)
 # %% [markdown]
 # ## The data
 #
-# The project brings 41,306 pairs of its own, of which the first 15,000 are enough here. They are
+# The project brings 41,306 pairs of its own, of which the first 12,000 are enough here. They are
 # split by *source sentence*: all translations of one sentence are in the same part, because a test
 # sentence must not occur in training. The vocabularies are those of the training part.
 
 # %%
 pairs = read_pairs("../data/english-german.tsv")
-dataset = PrepareDataset(n_sentences=15_000)(pairs)
+dataset = PrepareDataset(n_sentences=12_000)(pairs)
 print(dataset)
 for english, german in dataset.train[:3]:
     print(f"  {english}  →  {german}")
@@ -284,8 +284,7 @@ for sentence, expected in zip(sentences[:8], references[:8], strict=True):
     print(f"{sentence}\n    → {translate(sentence)}\n    = {' / '.join(expected)}")
 
 # %% [markdown]
-# The first of them after each epoch. Soon the words are German, then their order, and at last they
-# are the right ones:
+# The first two after each epoch. The grammar comes early; the right words come last, if they come:
 
 # %%
 for sentence in sentences[:2]:

@@ -84,7 +84,7 @@ curves, validation = {}, next_words(tokenizer, held_out)
 for name, model in models.items():
     model.compile(keras.optimizers.Adam(3e-3), MaskedCrossEntropy(), metrics=[Perplexity()])
     examples = next_words(tokenizer, texts)
-    fitted = model.fit(*examples, 32, epochs=8, validation_data=validation, verbose=0)
+    fitted = model.fit(*examples, 32, epochs=6, validation_data=validation, verbose=0)
     curves[name] = fitted.history["val_perplexity"]
     print(f"{name}: {model.count_params():,} parameters, perplexity {curves[name][-1]:.1f}")
 

@@ -85,7 +85,7 @@ def check_no_future_leak(
         )
 
 
-def check_inputs_used(full, x):
+def check_inputs_used(full: Callable[..., Any], x: Any) -> None:
     """Asserts that every output depends on every input that is not padding.
 
     Changes the input at each position in turn, as `check_no_future_leak` does. Use it for encoders

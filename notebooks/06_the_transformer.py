@@ -56,7 +56,7 @@ plot_layer(EncoderLayer(settings=pre_norm), keras.Input((7, 512), name="words"))
 # layer for a length:
 
 # %%
-EncoderLayer(settings=pre_norm).build_graph(7).summary(line_length=88)
+EncoderLayer(settings=pre_norm).build_graph(7).summary(line_length=88, print_fn=print)
 
 # %% [markdown]
 # And the post-norm version of the paper, where each sum is normalized and every gradient must pass

@@ -216,6 +216,13 @@ for text in ("The film was wonderful.", "The soup was cold and nobody was sorry.
     print(text, classify(text))
 
 # %% [markdown]
+# Counting words alone is right in some 68% of such splits, and the margin of error of 60 sentences
+# is 6 percentage points: neither model knows much, and pre-training has not helped. Its 13,000
+# sentences say who reads which book, not what is good or bad. The published BERT, which has read
+# what people write of films and hotels, is right in 93% of such cases after the same fine-tuning
+# (section 4.1 of its paper, SST-2).
+
+# %% [markdown]
 # ## A summary
 #
 # The model has made a vector of every token; their mean stands for a sentence. `Summarize` groups

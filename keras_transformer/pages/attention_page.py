@@ -110,16 +110,16 @@ class AttentionPage:
         <AttentionPage 'a b'>
     """
 
-    def __init__(self, views, title, height=560):
+    def __init__(self, views: Iterable[AttentionView], title: str, height: int = 560) -> None:
         if not isinstance(height, int) or height < 1:
             raise ValueError(f"`height` must be a positive int. Received: height={height!r}")
         self.title, self.height = str(title), height
         self._page = make_attention_page(views, title)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<AttentionPage {self.title!r}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         # In one line, because a notebook file indents and quotes each line (-8 KB). Notebooks that
         # are not trusted, and some viewers, drop the frame and keep the sentence.
         page = html.escape(self._page).replace("\n", "&#10;")

@@ -336,7 +336,7 @@ def draw(axes, changes, title):
     return picture
 
 
-figure, axes = plt.subplots(figsize=(5.5, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
 figure.colorbar(draw(axes, changes, "effect of each word"), label="change, the largest = 1")
 plt.show()
 
@@ -361,7 +361,7 @@ variants = {
     "deep": TransformerModel(words, words, settings=replace(small, n=12)),
     "tied output": TransformerModel(words, words, settings=small, tie_output=True),
 }
-figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
+figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
 left = np.zeros(len(variants))
 models = variants.values()
 for each in models:

@@ -152,7 +152,7 @@ def test_nothing_is_started_if_nothing_is_missing(ray, corpus):
 
 
 def test_a_missing_package_is_named(monkeypatch, corpus):
-    monkeypatch.delitem(sys.modules, "keras_transformer.bulk.corpus", raising=False)
+    monkeypatch.delitem(sys.modules, "keras_transformer.bulk.cluster", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
     arguments = (bundled_run_path(), "in", "--output", "out")
     errors = run_script("translate_corpus.py", *arguments, folder=corpus, expected=2)

@@ -12,9 +12,9 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {"index.md": "README.md", "changelog.md": "CHANGELOG.md"}
 SENTENCE = "We want to buy a new car tomorrow."
-# Code, which may contain dollar signs, or a formula between two of them or four.
+# Code or a frame, which may contain dollar signs, or a formula between two of them or four.
 _CODE_OR_FORMULA = re.compile(
-    r"<(pre|code|script|style)\b.*?</\1>|\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL
+    r"<(pre|code|script|style|iframe)\b.*?</\1>|\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL
 )
 
 

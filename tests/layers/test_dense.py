@@ -9,7 +9,7 @@ from keras_transformer.layers import Dense
 
 
 def test_equals_the_keras_layer_and_warns(tmp_path):
-    with pytest.warns(FutureWarning, match=r"use keras\.layers\.Dense\.$"):
+    with pytest.warns(FutureWarning, match=r"use keras\.layers\.Dense\. Version"):
         model = keras.Sequential([keras.Input((5, 8)), Dense(3, "relu")])
     x, weights = normal(2, 5, 8), [normal(8, 3), normal(3, seed=1)]
     model.set_weights(weights)

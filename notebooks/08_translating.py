@@ -172,7 +172,7 @@ plt.axis("off")
 plt.show()
 
 # %% [markdown]
-# The library's search lists them with their scores.
+# The library's search lists them with their scores, here with its usual $\alpha = 0.6$.
 #
 # **Try it**: other sentences (the model knows the words of its corpus only), other sizes of the
 # beam, `length_penalty=0`.
@@ -233,7 +233,7 @@ print(f"beam 4  BLEU {beam.bleu:.1f}  chrF {beam.chrf:.1f}")
 print(greedy.bleu_signature)
 
 # %% [markdown]
-# A score is one number about a thousand sentences. Read them too. The first of those that differ
+# A score is one number about thousands of sentences. Read them too. The first of those that differ
 # from their reference:
 
 # %%

@@ -7,8 +7,8 @@
 #
 # $$h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad h_0 = 0 ,$$
 #
-# with the same $W_x$, $W_h$ and $b$ at every step. We compute one by hand, see its memory fade,
-# let it forecast a series, and then give it a little attention.
+# with the same $W_x$, $W_h$ and $b$ at every step; $f$ is usually the tanh. We compute one by hand,
+# see its memory fade, let it forecast a series, and then give it a little attention.
 
 # %%
 import inspect

@@ -178,8 +178,8 @@ def make_step(model, optimizer):
 
 
 # %% [markdown]
-# Keras's own training does the same to the weights. (Without dropout, which draws other random
-# numbers.)
+# Keras's own training does the same to the weights. (With plain gradient descent, `SGD`, and
+# without dropout, which draws other random numbers.)
 
 # %%
 without_dropout = replace(settings, rate=0.0)
@@ -300,7 +300,8 @@ for sentence in sentences[:2]:
 
 # %% [markdown]
 # The library's `Translate` finds the same with your weights, and is fast enough for a score on the
-# whole test part:
+# whole test part. BLEU goes from 0 to 100 and counts the runs of words that are in the references,
+# too (notebook 08):
 
 # %%
 theirs = TransformerModel(*vocabularies, settings=settings)

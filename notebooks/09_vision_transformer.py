@@ -125,9 +125,9 @@ plt.show()
 # %% [markdown]
 # ## A convolutional network beside it
 #
-# A convolution looks at neighbors only and treats every place alike. What the transformer has to
-# learn, it has built in: that is its *inductive bias*. With about as many weights, and the same
-# training:
+# A convolution looks at neighbors only and treats every place alike; max pooling keeps the largest
+# of each $2 \times 2$ numbers. What the transformer has to learn, it has built in: that is its
+# *inductive bias*. With about as many weights, and the same training:
 
 # %%
 convolution = {"padding": "same", "activation": "relu"}
@@ -204,8 +204,7 @@ plt.show()
 # and zero, and all else is copied. (This *head* is no attention head: it is the last part of the
 # model, which makes the scores of the classes from the class token.) The images may be larger.
 # Patches keep their size, so there are more of them, and the learned positions are interpolated in
-# two dimensions. Digits of $16 \times
-# 16$ have $8 \times 8$ patches:
+# two dimensions. Digits of $16 \times 16$ have $8 \times 8$ patches:
 
 # %%
 large = np.array(ops.image.resize(images, (16, 16)))

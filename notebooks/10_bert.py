@@ -98,12 +98,12 @@ plt.show()
 # %% [markdown]
 # ## Pre-training
 #
-# `Bert` is the encoder with its embeddings: words, positions and segments are all learned.
-# `PretrainingBert` adds two heads, here the output layers of the two tasks. (The published BERT is
-# post-norm; pre-norm learns faster here, and a minute is short. Its text had billions of words,
-# ours has some 80,000.) The number to beat is the loss of a model that guesses by frequency alone
-# and ignores the context: the *entropy* of the words, $-\sum_w f_w \ln f_w$ with their frequencies
-# $f_w$.
+# `Bert` is the encoder with its embeddings: words, positions and segments (first text or second)
+# are all learned. `PretrainingBert` adds two heads, here the output layers of the two tasks. (The
+# published BERT is post-norm; pre-norm learns faster here, and a minute is short. Its text had
+# billions of words, ours has some 80,000.) The number to beat is the loss of a model that guesses
+# by frequency alone and ignores the context: the *entropy* of the words, $-\sum_w f_w \ln f_w$ with
+# their frequencies $f_w$.
 
 # %%
 epochs = 7

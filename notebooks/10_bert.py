@@ -146,10 +146,9 @@ plt.show()
 
 # %% [markdown]
 # Below, ▢ is the gap. Read the percentages: after *wants to* the model expects an infinitive, as it
-# should, and *buy* is a good one. In the other gaps it is sure of nothing: *tea* is its first guess
-# by a hair, and for *reading a book* it has no idea. It has read 13,000 short sentences for a
-# minute; BERT read 3.3 billion words for four days. Which *kind* of word fits is learned long
-# before which word.
+# should, and *buy* is among them. At the other gaps it is sure of nothing: the best guess has a few
+# percent, right or wrong. It has read 13,000 short sentences for a minute; BERT read 3.3 billion
+# words for four days. Which *kind* of word fits is learned long before which word.
 #
 # **Try it**: sentences of your own, and more epochs above.
 

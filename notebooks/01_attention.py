@@ -84,7 +84,9 @@ print(weights @ values, "is close to", 0.75 * values[2] + 0.25 * values[0])
 # ### All queries
 #
 # The library has the same calculation twice, written to be compared: once for one query, with a
-# loop over the keys, and once for all of them, with matrices.
+# loop over the keys, and once for all of them, with matrices. `ops` is Keras's NumPy: functions
+# with the names that you know, which return the tensors of TensorFlow, JAX or PyTorch. `np.array`
+# makes arrays of them again.
 
 # %%
 print(inspect.getsource(general_attention_of_one).split('"""')[2])
@@ -296,7 +298,7 @@ print(np.array(row))
 # %% [markdown]
 # ## Practice
 #
-# More exercises, which answer. Replace the dots and run the cell: `check` says "Right.", or what is
+# More exercises, with checks. Replace the dots and run the cell: `check` says "Right.", or what is
 # wrong and what to think about. Three digits are enough.
 #
 # * ★ read and predict: with pencil and paper;

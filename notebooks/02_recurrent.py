@@ -7,8 +7,8 @@
 #
 # $$h_t = f(x_t W_x + h_{t-1} W_h + b), \qquad h_0 = 0 ,$$
 #
-# with the same $W_x$, $W_h$ and $b$ at every step. We compute one by hand, see its memory fade,
-# let it forecast a series, and then give it a little attention.
+# with the same $W_x$, $W_h$ and $b$ at every step; $f$ is usually the tanh. We compute one by hand,
+# see its memory fade, let it forecast a series, and then give it a little attention.
 
 # %%
 import inspect
@@ -71,6 +71,11 @@ assert states.tolist() == [[1, 3], [6, 11], [20, 29]]
 
 # %% [markdown]
 # The function is just the equation in a loop, and the Keras layer computes the same.
+#
+# A **layer** of Keras holds weights and is called like a function. `build` makes the weights for
+# inputs of a shape, where `None` stands for any number; `set_weights` replaces them. Matrices are
+# called kernels. Layers take a batch of sequences, and `x[None]` is a batch of one. Without
+# `return_sequences`, only the last state is returned.
 
 # %%
 print(inspect.getsource(simple_rnn).split('"""')[2])
@@ -109,13 +114,15 @@ plt.show()
 # %% [markdown]
 # ## Gates
 #
-# The **LSTM** keeps a second state $c$, to which it only adds. What is kept, added and shown is
-# decided at each step by three **gates** between 0 and 1, computed from the input and the state:
+# The **LSTM** keeps a second state $c$, which no matrix multiplies. What is kept, added and shown
+# is decided at each step by three **gates** between 0 and 1. With $\odot$ for the product entry by
+# entry and the sigmoid $\sigma(x) = 1 / (1 + e^{-x})$,
 #
-# $$c_t = f \odot c_{t-1} + i \odot \tanh(g), \qquad h_t = o \odot \tanh(c_t), \qquad
-# f, i, o = \sigma(x_t W_x + h_{t-1} W_h + b) .$$
+# $$c_t = \sigma(f) \odot c_{t-1} + \sigma(i) \odot \tanh(g), \qquad
+# h_t = \sigma(o) \odot \tanh(c_t), \qquad [i; f; g; o] = x_t W_x + h_{t-1} W_h + b ,$$
 #
-# It is a few lines:
+# where the four vectors $i$ (input), $f$ (forget), $g$ and $o$ (output) are the quarters of one
+# product. It is a few lines:
 
 
 # %%
@@ -145,9 +152,9 @@ assert np.allclose(h, last, atol=1e-5)
 # The **GRU** makes do with one state and two gates: $z$ weighs the old state against a new one, and
 # $r$ says how much of the old one goes into the new. You write it in exercise 2.5.
 #
-# The forget gate $f$ takes the place of the factor $W_h$ above, but it is learned, differs from
-# unit to unit, and changes with the input: a unit can keep a number for a hundred steps and then
-# drop it. Keras starts the bias of $f$ at 1, so that a young network remembers a little.
+# The forget gate $\sigma(f)$ takes the place of the factor $W_h$ above, but it is learned, differs
+# from unit to unit, and changes with the input: a unit can keep a number for a hundred steps and
+# then drop it. Keras starts the bias of $f$ at 1, so that a young network remembers a little.
 
 # %%
 for bias in (0, 1, 5):
@@ -177,8 +184,13 @@ plt.show()
 # %% [markdown]
 # The first four fifths are for training, the rest is the test: the network must not see the future.
 # Both are cut into windows of twelve months without overlap, each with the month that follows it. A
-# `Forecaster` is a recurrent layer, here with eight units, and a dense layer that reads its last
-# state.
+# `Forecaster` is a recurrent layer, here with eight units, and a **dense** layer, a matrix and a
+# bias, that reads its last state.
+#
+# `compile` says how a Keras model is to learn: which loss (`"mse"`, the mean squared error) and
+# which optimizer moves the weights (Adam, with steps that become smaller). `fit` goes through the
+# windows in batches, `epochs` times. Notebook 07 writes such a training itself. The RMSE is the
+# root of the mean squared error.
 
 # %%
 steps = 12
@@ -270,7 +282,8 @@ assert np.allclose(targets[-1] * (numbers.max() - numbers.min()) + numbers.min()
 # %% [markdown]
 # The error is decided by the few large ones that happen to be in the test. Another seed can turn
 # the order of the three around. What is worth seeing is *where* the second network looks when it
-# reads the last window, whose numbers end in 0.38, 0.62 (and the next is 1).
+# reads the last window, whose numbers end in 0.38, 0.62 (and the next is 1): at all steps a little,
+# and most at the last few.
 
 # %%
 with record_attention() as recorded:
@@ -405,11 +418,11 @@ check("2.4", (W_x, W_h, b))
 # ### 2.5 ★★★ A unit with gates
 #
 # The gated recurrent unit (GRU) decides itself what it keeps. With the sigmoid
-# $\sigma(x) = 1 / (1 + e^{-x})$ and $\circ$ for the product entry by entry,
+# $\sigma(x) = 1 / (1 + e^{-x})$ and $\odot$ for the product entry by entry,
 #
 # $$z = \sigma(x W_z + h U_z + b_z), \qquad r = \sigma(x W_r + h U_r + b_r),$$
-# $$\tilde h = \tanh(x W_h + (r \circ h) U_h + b_h), \qquad
-# h' = z \circ h + (1 - z) \circ \tilde h .$$
+# $$\tilde h = \tanh(x W_h + (r \odot h) U_h + b_h), \qquad
+# h' = z \odot h + (1 - z) \odot \tilde h .$$
 #
 # Where $z$ is 1, the state passes unchanged, however many steps it takes. Write one step for a
 # batch: `x` has the shape (B, n), `h` (B, u), and the matrices are `W["z"]`, `W["r"]`, `W["h"]` and

@@ -153,11 +153,14 @@ print(dataset)
 print(dataset.train[0])
 
 # %% [markdown]
-# `RecurrentTranslator` is the whole system: embeddings, an encoder, a decoder of either kind, and a
-# projection to words. Bahdanau's encoder reads in both directions, so that a state knows what
-# stands before and after its word; Luong's reads from left to right only. Bahdanau's decoder looks
-# *before* each step, with the state it had; Luong's looks *after* it and makes $\tanh(W[c; s])$ of
-# what it saw and knew. Four passes over the 2,900 pairs are enough.
+# The 13 tokens are nine words and four signs: padding, unknown word, start and end of a sentence.
+#
+# `RecurrentTranslator` is the whole system: embeddings (learned vectors of the words), an encoder,
+# a decoder of either kind, and a dense layer that scores all words. Bahdanau's encoder reads in
+# both directions, so that a state knows what stands before and after its word; Luong's reads from
+# left to right only. Bahdanau's decoder looks *before* each step, with the state it had; Luong's
+# looks *after* it and makes $\tanh(W[c; s])$ of what it saw and knew. `Trainer` trains as `fit`
+# does, and writes the results to a folder. Four passes over the 2,900 pairs are enough.
 
 # %%
 scratch = tempfile.TemporaryDirectory()  # deleted when the notebook ends
@@ -233,7 +236,7 @@ for word, i in zip(hypothesis.tokens, looked_at, strict=False):
 # long, and beside them on the same sentence. It finds much the same alignment, but a paler one, and
 # it is less often right: no state is carried along from which it could see how far it has
 # come, so it has to find *the fourth word from the end* by position encodings alone, which takes
-# longer to learn. Where it swaps two words, the picture shows that it looked at them in that order.
+# longer to learn. Toward the end of this sentence, it hesitates between several words.
 
 # %%
 keras.utils.set_random_seed(0)

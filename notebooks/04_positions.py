@@ -168,8 +168,10 @@ plt.show()
 # %% [markdown]
 # ## Write it: the embedding
 #
-# Learned words are multiplied by $\sqrt d$ before the sum, so that they are not drowned by the
-# positions. That is the whole layer:
+# A layer of your own is a class: `__init__` makes its parts, and `call` computes. Keras has an
+# `Embedding`, too, a table with a learned row for each id; its weights are made when it is called
+# for the first time. The rows are multiplied by $\sqrt d$ before the sum, so that they are not
+# drowned by the positions. That is the whole layer:
 
 
 # %%

@@ -109,7 +109,8 @@ assert (np.array(merge(split(x, 3))) == x).all()
 # ## Write it: multi-head attention
 #
 # Project, split, attend, merge, project. What looks (`x`) and what is looked at (`memory`) may be
-# two different things. (Do not call the last argument `mask`: Keras would fill it in itself.)
+# two different things. `Dense(d)` computes $xW + b$ with a result of size $d$. (Do not call the
+# last argument `mask`: Keras would fill it in itself.)
 
 
 # %%
@@ -205,9 +206,9 @@ AttentionPage(hypothesis_views(hypothesis)[:1], sentence, height=680)
 # %% [markdown]
 # One sentence may be an accident. So here are 120 sentences that the model has not been trained on.
 # Of all their articles, how many attend most to one of the next two words, where the noun or its
-# adjective stands? In layer 1, head 2 nine of ten, in two other heads three of four, in the others
-# not much more than by chance, or less. Yet no head is only for articles: other words use it, too,
-# and the attention says where a head looks, not what the model makes of it.
+# adjective stands? In layer 1, head 2 nine of ten, in two other heads three of four, in one two of
+# five, in the others not much more than by chance, or less. Yet no head is only for articles: other
+# words use it, too, and the attention says where a head looks, not what the model makes of it.
 
 # %%
 english = [source for source, _ in RunFolder("../data/bundled-run").read_test()][::25][:120]
@@ -286,8 +287,8 @@ assert (weights[..., 4:] == 0).all()
 # runs in float32.
 
 # %%
-attention = DotProductAttention()
-nothing = attention(x, x, x, attention_mask=np.zeros((7, 7), bool))
+exact = DotProductAttention()
+nothing = exact(x, x, x, attention_mask=np.zeros((7, 7), bool))
 assert (np.array(nothing) == 0).all()
 
 half = DotProductAttention(dtype="float16")

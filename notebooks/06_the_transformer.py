@@ -4,7 +4,7 @@
 # Surprisingly little. An **encoder** reads the source: a stack of layers, each made of
 # self-attention and a small network. A **decoder** writes the target: the same, plus a second
 # attention in between, which looks at what the encoder has read. Around each of these parts $f$
-# there is a residual connection and a normalization,
+# there is a residual connection, and a norm that gives each vector mean 0 and variance 1,
 #
 # $$x \leftarrow \operatorname{norm}\bigl(x + f(x)\bigr) \quad \text{(post-norm, the paper)},
 # \qquad x \leftarrow x + f\bigl(\operatorname{norm}(x)\bigr) \quad \text{(pre-norm)} ,$$
@@ -102,8 +102,6 @@ print_parts(layer, *parts, "feed_forward", "add_norm_3")
 assert layer.count_params() == 2_366_336
 
 # %% [markdown]
-# ## The whole
-#
 # The decoder's layer once more, pre-norm: a target of 9 words looks at a source of 7.
 
 # %%
@@ -111,6 +109,8 @@ written, read = keras.Input((9, 512), name="target"), keras.Input((7, 512), name
 plot_layer(DecoderLayer(settings=pre_norm), written, read).figure
 
 # %% [markdown]
+# ## The whole
+#
 # Source ids are embedded, with their positions, and encoded; target ids are embedded and decoded;
 # a last projection gives each word of the target vocabulary a score, the **logit**. Masks are
 # derived from the ids, where 0 is padding.
@@ -150,9 +150,9 @@ print(f"loss {loss:.2f}, ln V = {np.log(words):.2f}")
 # %% [markdown]
 # ## Write it: the layers
 #
-# You have the attention and the embedding already: `from own_cells import …` takes them from your
-# notebooks. What is missing is the small network, here in the pre-norm version. Each word goes
-# through it alone.
+# `from own_cells import …` takes the attention and the embedding from your notebooks. What is
+# missing is the small network, through which each word goes alone. Here it is pre-norm. In
+# training, `Dropout` sets a share `rate` of the numbers to 0.
 
 
 # %%
@@ -308,8 +308,8 @@ print(f"{yours.count_params():,} parameters, and the same logits")
 #
 # In training, the decoder is given the whole target at once and predicts each word from those
 # before it. If any later word shone through, it would learn to copy instead of to write, and fail
-# when it has to write alone. We can test this without reading a line of code: change one target
-# word and see which logits change.
+# when it has to write alone. A test need not read the code: change one target word and see which
+# logits change.
 
 
 # %%

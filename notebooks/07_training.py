@@ -77,7 +77,8 @@ show("and predicts", dataset.target_tokenizer, target[0])
 # ## Write it: the loss
 #
 # Padding is not a word: it must not count, neither in the sum nor in the $N$ by which it is
-# divided.
+# divided. Keras's function returns $-\ln p$ of each word that is asked for; it makes the
+# probabilities of the logits itself. With the natural logarithm, the unit is called *nat*.
 
 
 # %%
@@ -111,8 +112,10 @@ print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]
 # %% [markdown]
 # ## Write it: the learning rate
 #
-# It grows linearly for $w$ updates, while the averages of the optimizer are young and the layers
-# not yet adapted to each other, and then falls with the root of the number $t$ of updates:
+# The optimizer Adam divides each step by the usual size of the gradient, of which it keeps an
+# average (exercise 7.5); the learning rate decides how large the step is. It grows linearly for $w$
+# updates, while these averages are young and the layers not yet adapted to each other, and then
+# falls with the root of the number $t$ of updates:
 #
 # $$\eta(t) = d^{-1/2} \cdot \min\bigl(t^{-1/2},\ t \cdot w^{-3/2}\bigr) .$$
 #
@@ -151,10 +154,11 @@ plot_schedules(schedules, steps=20000).figure
 # %% [markdown]
 # ## Write it: one step
 #
-# The forward pass, the loss, the gradients, the update. `tf.function` turns the Python code into a
-# graph when it is first called; later calls run the graph, which is several times as fast. The
-# signature leaves the shape open, or every new shape would be traced again. `autograph` would also
-# translate `if` and `while`; there are none here, and looking for them takes seconds.
+# The forward pass, the loss, the gradients, the update. `GradientTape` records what is computed,
+# and returns the derivatives of the loss. `tf.function` turns the Python code into a graph when it
+# is first called; later calls run the graph, which is several times as fast. The signature leaves
+# the shape open, or every new shape would be traced again. `autograph` would also translate `if`
+# and `while`; there are none here, and looking for them takes seconds.
 
 
 # %%
@@ -174,8 +178,8 @@ def make_step(model, optimizer):
 
 
 # %% [markdown]
-# Keras's own training does the same to the weights. (Without dropout, which draws other random
-# numbers.)
+# Keras's own training does the same to the weights. (With plain gradient descent, `SGD`, and
+# without dropout, which draws other random numbers.)
 
 # %%
 without_dropout = replace(settings, rate=0.0)
@@ -255,9 +259,10 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# In the first two epochs the validation loss is *below* the training loss: the latter is measured
-# with dropout, and during the epoch, with weights that were still worse. Then the curves cross: the
-# model begins to learn its training sentences by heart.
+# In the table, the validation loss is *below* the training loss for two epochs: the latter is a
+# mean over the whole epoch, most of it with weights that were still worse, and with dropout. Then
+# it is above: the model begins to learn its training sentences by heart. In the plot, which has
+# each batch at its own time, it starts level with the curve and ends clearly above it.
 #
 # ## Write it: the translation
 #
@@ -295,7 +300,8 @@ for sentence in sentences[:2]:
 
 # %% [markdown]
 # The library's `Translate` finds the same with your weights, and is fast enough for a score on the
-# whole test part:
+# whole test part. BLEU goes from 0 to 100 and counts the runs of words that are in the references,
+# too (notebook 08):
 
 # %%
 theirs = TransformerModel(*vocabularies, settings=settings)

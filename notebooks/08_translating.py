@@ -172,7 +172,7 @@ plt.axis("off")
 plt.show()
 
 # %% [markdown]
-# The library's search lists them with their scores.
+# The library's search lists them with their scores, here with its usual $\alpha = 0.6$.
 #
 # **Try it**: other sentences (the model knows the words of its corpus only), other sizes of the
 # beam, `length_penalty=0`.
@@ -233,7 +233,7 @@ print(f"beam 4  BLEU {beam.bleu:.1f}  chrF {beam.chrf:.1f}")
 print(greedy.bleu_signature)
 
 # %% [markdown]
-# A score is one number about a thousand sentences. Read them too. The first of those that differ
+# A score is one number about thousands of sentences. Read them too. The first of those that differ
 # from their reference:
 
 # %%
@@ -371,10 +371,11 @@ check("8.4", cached_attention)
 # ### 8.5 ★★★ A beam search
 #
 # `log_probabilities(words)` returns an array of three numbers for the words 0, 1 and 2, given the
-# list of the words so far; word 0 ends the sentence, which does so by itself after a few words.
-# Return the best hypothesis as a pair, the sum of its log probabilities and the list of its words,
-# 0 included. There is no length penalty; finished hypotheses compete unchanged. The check compares
-# a beam of 1 with greedy search, and a beam of 15 with all sentences that exist: there are 15.
+# list of the words so far (empty at first); word 0 ends the sentence, which does so by itself after
+# a few words. Return the best hypothesis as a pair, the sum of its log probabilities and the list
+# of its words, 0 included. There is no length penalty; finished hypotheses compete unchanged. The
+# check compares a beam of 1 with greedy search, and a beam of 15 with all sentences that exist:
+# there are 15.
 
 
 # %%

@@ -84,7 +84,8 @@ print(f"{model.count_params():,} parameters")
 #
 # A transformer has no notion of neighborhood: that a pixel belongs to the one beside it, it has to
 # learn from examples. With 898 of them that is hard, so each is rotated, scaled, sheared and
-# shifted a little, differently in each epoch.
+# shifted a little, differently in each epoch. The loss is that of notebook 07, with one class for
+# each image; AdamW is Adam that also makes all weights a little smaller in each step.
 #
 # **Try it**: more epochs (`scripts/train_vit.py` takes 300), no changes (`rotation=0` and so on),
 # another `patch` above.
@@ -124,9 +125,9 @@ plt.show()
 # %% [markdown]
 # ## A convolutional network beside it
 #
-# A convolution looks at neighbors only and treats every place alike. What the transformer has to
-# learn, it has built in: that is its *inductive bias*. With about as many weights, and the same
-# training:
+# A convolution looks at neighbors only and treats every place alike; max pooling keeps the largest
+# of each $2 \times 2$ numbers. What the transformer has to learn, it has built in: that is its
+# *inductive bias*. With about as many weights, and the same training:
 
 # %%
 convolution = {"padding": "same", "activation": "relu"}
@@ -200,9 +201,10 @@ plt.show()
 # ## Larger images
 #
 # `for_fine_tuning` makes a model for a new task from one that has learned: its head is new, linear
-# and zero, and all else is copied. The images may be larger. Patches keep their size, so there are
-# more of them, and the learned positions are interpolated in two dimensions. Digits of $16 \times
-# 16$ have $8 \times 8$ patches:
+# and zero, and all else is copied. (This *head* is no attention head: it is the last part of the
+# model, which makes the scores of the classes from the class token.) The images may be larger.
+# Patches keep their size, so there are more of them, and the learned positions are interpolated in
+# two dimensions. Digits of $16 \times 16$ have $8 \times 8$ patches:
 
 # %%
 large = np.array(ops.image.resize(images, (16, 16)))
@@ -293,12 +295,11 @@ check("9.1", [tokens, numbers])
 # %% [markdown]
 # ### 9.2 ★ Which exchange is noticed?
 #
-# Does what the class token holds at the end change, if one exchanges
+# The head reads the first of the vectors at the end. Does what it reads change, if one exchanges
 #
 # * a: the *pixels* of patches 3 and 7 in the image,
 # * b: the *vectors* of patches 3 and 7 after the positions have been added,
-# * c: the vectors of the class token and of patch 3 after the positions have been added, where the
-#   head reads the first vector as always?
+# * c: the vectors of the class token and of patch 3 after the positions have been added?
 
 # %%
 a, b, c = ..., ..., ...  # True or False

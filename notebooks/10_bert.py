@@ -98,11 +98,12 @@ plt.show()
 # %% [markdown]
 # ## Pre-training
 #
-# `Bert` is the encoder with its embeddings: words, positions and segments are all learned.
-# `PretrainingBert` adds the two heads. (The published BERT is post-norm; pre-norm learns faster
-# here, and a minute is short. Its text had billions of words, ours has some 80,000.) The number to
-# beat is the loss of a model that guesses by frequency alone and ignores the context: the entropy
-# of the words.
+# `Bert` is the encoder with its embeddings: words, positions and segments (first text or second)
+# are all learned. `PretrainingBert` adds two heads, here the output layers of the two tasks. (The
+# published BERT is post-norm; pre-norm learns faster here, and a minute is short. Its text had
+# billions of words, ours has some 80,000.) The number to beat is the loss of a model that guesses
+# by frequency alone and ignores the context: the *entropy* of the words, $-\sum_w f_w \ln f_w$ with
+# their frequencies $f_w$.
 
 # %%
 epochs = 7
@@ -353,7 +354,7 @@ for i, head in np.ndindex(view.weights.shape[:2]):
 # 2. Why can this model not *write* a text word by word, as the decoder of notebook 06 does? Show it
 #    with a change of the last word.
 # 3. Give `FindAnswer` a text that is longer than the model can read, with the answer near its end.
-#    Why does it find it?
+#    How can it come from there?
 
 # %% [markdown]
 # ### Solution 1
@@ -383,7 +384,9 @@ assert np.abs(vectors[0, 1] - vectors[1, 1]).max() > 1e-3  # of "maria"
 # ### Solution 3
 #
 # It reads the text in windows, each overlapping the next by half, and takes the best answer of
-# all. That is why a model must be able to say "not here", which it does with `[CLS]`.
+# all. That is why a model must be able to say "not here", which it does with `[CLS]`. The answer
+# below comes from the end of the text, and its last word is right. That it begins a sentence too
+# early shows how little this model has learned.
 
 # %%
 did = [verb for verb in verbs if verb != "sold"]

@@ -112,8 +112,9 @@ for name in models:
 # %% [markdown]
 # ## Try it: temperature
 #
-# Drawing words by their probability gives other texts each time. A temperature below 1 makes the
-# probable words more probable, one above 1 evens them out. Change the numbers, or `top_k`.
+# Drawing words by their probability gives other texts each time. The logits are divided by the
+# *temperature* before the softmax: one below 1 makes the probable words more probable, one above 1
+# evens them out. Only the `top_k` most probable words can be drawn. Change the numbers.
 
 # %%
 for temperature in (0.5, 1.0, 2.0):
@@ -263,5 +264,6 @@ def bigram_probabilities(sentences, words):
 check("11.6", bigram_probabilities)
 
 # %% [markdown]
-# You have reached the end of the course. What comes next is a project, a translator for two
-# languages of your own: `docs/project.md`.
+# This was the last model of the course. Two things are left: ten models with a fault each, which
+# you find in notebook 12, and a project, a translator for two languages of your own:
+# `docs/project.md`.

@@ -170,7 +170,7 @@ patient_3, patient_4 = examine(3), examine(4)
 draw("sound", "patient 3", "patient 4")
 
 # %% [markdown]
-# Patient 3 learns, more slowly, and stays behind. Patient 4 is no better than guessing all the
+# Patient 3 learns, more slowly, and stays behind. Patient 4 is hardly better than guessing all the
 # time. **What would you examine?** If a part of the model does not learn, its gradient is missing.
 # Run such a check on models that are still untrained: training has already ruined patient 4 so
 # much that some of its gradients are 0.
@@ -200,7 +200,7 @@ mended.memory = lambda encoded: encoded
 assert ask(testing.check_gradients, mended, (source, reads), without=("key_projection/bias",))
 
 # %% [markdown]
-# The gradients of patient 4 arrive. So what is done with them? A curve that never gets below
+# The gradients of patient 4 arrive. So what is done with them? A curve that hardly gets below
 # guessing, from the first updates on, asks for the learning rate:
 
 # %%
@@ -496,7 +496,7 @@ plt.show()
 # ## Exercises
 #
 # 1. The loss of patient 5 does break a property, though the model does not. Which check finds it?
-# 2. Patient 6 translates sentences one by one. How many of the 40 translations differ from the
+# 2. Patient 6 translates sentences one by one. How many of its translations differ from the
 #    healthy ones, and why?
 # 3. Make patient 11: a causal mask that is one position too generous, so that a word sees the next
 #    one. Which check finds it? And does it find one that is too strict, so that a word does not see

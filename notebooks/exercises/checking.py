@@ -18,7 +18,7 @@ class Wrong(Exception):
 class Numbers:
     """Checks a number or an array of numbers.
 
-    Three digits are enough, except where the answer is whole numbers.
+    Three digits are enough. Where all of them are whole, they may be off by 0.005 at most.
 
     Args:
         right: the right answer.
@@ -87,7 +87,7 @@ def compare(found, right, hint, *mistakes, tolerance=1e-3):
         right: the array that is expected.
         hint: sentence for an unexpected difference.
         mistakes: pairs of an array that a known mistake gives, and the sentence that names it.
-        tolerance: relative difference that is allowed; whole numbers must be exact.
+        tolerance: difference that is allowed: relative, or absolute if all of `right` is whole.
     """
     close = _close(found, right, tolerance)
     if close.all():
@@ -114,7 +114,7 @@ def call(function, *arguments):
     if not callable(function):
         raise Wrong("The check needs the function itself: its name, without parentheses after it.")
     try:
-        found = function(*copy.deepcopy(arguments))
+        found = function(*map(copy.deepcopy, arguments))  # one by one: two may be the same array
     except Exception as error:  # KeyboardInterrupt still stops the cell
         raise Wrong(f"Your code stopped{_line(error, function)}: {describe(error)}") from None
     if found is ...:
@@ -130,13 +130,15 @@ def call_for_numbers(function, *arguments, shape=None, finite=True):
 
 
 def several(found, names):
-    """Returns a tuple or list, in which there must be one thing for each name.
+    """Returns a tuple, list or array as its parts: there must be one for each name.
 
     Raises:
         Unsolved: if one of them is still the dots of the exercise.
         Wrong: if it is anything else, or of another length.
     """
     reject_dots(found)
+    if getattr(found, "ndim", 0) > 1:
+        found = list(found)  # the parts are the rows of an array
     if not isinstance(found, tuple | list) or len(found) != len(names):
         raise Wrong(f"Expected {len(names)} things: {', '.join(names)}.")
     return found
@@ -149,9 +151,8 @@ def describe(error):
 
 
 def _close(found, right, tolerance):
-    if np.all(right == np.round(right)):
-        tolerance = 0.0
-    return np.abs(found - right) <= 1e-5 + tolerance * np.abs(right)
+    sizes = 1.0 if np.all(right == np.round(right)) else np.abs(right)
+    return np.abs(found - right) <= 1e-5 + tolerance * sizes
 
 
 def _describe(shape):

@@ -222,7 +222,7 @@ def test_sentences_are_translated_identically_with_subwords(subwords, number):
     sentences = number_sentences(number * 6 // 10, 6) + unusual_sentences(number * 3 // 10)
     sentences += number_sentences(number // 20, 40) + unusual_sentences(number // 20, 60)
     expected = check_same(translate, served, sentences + EDGE_CASES + ["x" * 1000])
-    assert len(set(expected)) > number // 5
+    assert len(set(expected)) > min(number // 3, 2000)
 
 
 @pytest.mark.slow

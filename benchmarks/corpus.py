@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from timing import Spread, made_with
+
 SHARD = 1000  # sentences
 POLL = 0.1  # seconds
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
@@ -26,17 +28,18 @@ def read_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=40_000, help="size of the corpus")
     parser.add_argument("--actors", nargs="+", type=int, default=[1, 2], help="numbers of actors")
+    parser.add_argument("--rounds", type=int, default=3, help="alternating runs of each system")
     parser.add_argument("--kills", type=int, default=0, help="kill an actor this often")
     parser.add_argument("--driver-kills", type=int, default=0, help="kill the command this often")
     return parser.parse_args()
 
 
-def write_shards(folder, sentences, size=SHARD):
+def write_shards(folder, sentences):
     """Writes shards; returns their folder."""
     folder.mkdir()
-    for start in range(0, len(sentences), size):
-        text = "\n".join(sentences[start : start + size]) + "\n"
-        (folder / f"part-{start // size:05}.txt").write_text(text, encoding="utf-8")
+    for start in range(0, len(sentences), SHARD):
+        text = "\n".join(sentences[start : start + SHARD]) + "\n"
+        (folder / f"part-{start // SHARD:05}.txt").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -58,24 +61,31 @@ def processes(root):
     return dict(found[pid] for pid in below if pid in found)
 
 
-def measure(script, *arguments, watch=lambda process, seen: None):
-    """Runs a script; returns its seconds, CPU seconds and the peak of its memory in MB."""
-    start, cpu, peak = time.perf_counter(), {}, 0.0
-    with tempfile.TemporaryFile() as output:
-        streams = {"stdout": output, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(
-            [sys.executable, SCRIPTS / script, *map(str, arguments)], **streams
-        )
-        while process.poll() is None:
-            seen = processes(process.pid)
-            cpu |= {key: value[0] for key, value in seen.items()}
-            peak = max(peak, sum(memory for _, memory, _ in seen.values()))
-            watch(process, seen)
-            time.sleep(POLL)
-        if process.returncode not in (0, -signal.SIGKILL):
-            output.seek(0)
-            sys.exit(output.read().decode())
-    return time.perf_counter() - start, sum(cpu.values()), peak
+class Run:
+    """A script that runs: its seconds, the CPU seconds and the memory of all its processes.
+
+    Args:
+        script, *arguments: name of the script and its arguments.
+        watch: function from the `Run` and its processes, called every tenth of a second.
+    """
+
+    def __init__(self, script, *arguments, watch=lambda run, seen: None):
+        start, cpu = time.perf_counter(), {}
+        self.seconds = self.cpu = self.peak = 0.0
+        with tempfile.NamedTemporaryFile() as self.output:
+            streams = {"stdout": self.output, "stderr": subprocess.STDOUT}
+            self.process = subprocess.Popen(
+                [sys.executable, SCRIPTS / script, *map(str, arguments)], **streams
+            )
+            while self.process.poll() is None:
+                seen = processes(self.process.pid)
+                cpu |= {key: value[0] for key, value in seen.items()}
+                self.seconds, self.cpu = time.perf_counter() - start, sum(cpu.values())
+                self.peak = max(self.peak, sum(memory for _, memory, _ in seen.values()))
+                watch(self, seen)
+                time.sleep(POLL)
+            if self.process.returncode not in (0, -signal.SIGKILL):
+                sys.exit(Path(self.output.name).read_text())
 
 
 def command(corpus, output, actors):
@@ -89,54 +99,91 @@ def bundled_run():
     return bundled_run_path()
 
 
-def print_speed(folder, sentences, actors):
-    """Prints the cost of the start, that of each sentence, and the peak of the memory."""
-    few = write_shards(folder / "few", sentences[: max(actors)], size=1)
-    small = write_shards(folder / "small", sentences[: len(sentences) // 10])
-    corpus = write_shards(folder / "corpus", sentences)
-    everything = folder / "all.txt"
-    everything.write_text("\n".join(sentences) + "\n", encoding="utf-8")
-    single = folder / "one.txt"
-    single.write_text(sentences[0] + "\n", encoding="utf-8")
+def print_speed(folder, sentences, actors, rounds):
+    """Prints the cost of a sentence, that of the start, and the peak of the memory.
 
-    def file(path):
-        return measure("translate.py", bundled_run(), "--file", path)
+    A sentence costs what is spent on those after the first quarter. By then everything has started.
+    """
+    corpus, file = write_shards(folder / "corpus", sentences), folder / "all.txt"
+    file.write_text("\n".join(sentences) + "\n", encoding="utf-8")
 
-    def ray(corpus, number):
+    def translate_file(number):
+        def lines(run):
+            return Path(run.output.name).read_bytes().count(b"\n")
+
+        return costs(len(sentences), lines, "translate.py", bundled_run(), "--file", file)
+
+    def translate_corpus(number):
         with tempfile.TemporaryDirectory() as output:
-            return measure(*command(corpus, Path(output) / "out", number))
+            output = Path(output) / "translated"
 
-    print("| | start, s | CPU s | sentences/s | CPU ms per sentence | MB, a tenth | MB, all |")
-    print("|---|---|---|---|---|---|---|")
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(cores)[:1])
-    print_row("`translate --file`, one core", len(sentences), file(single), None, file(everything))
-    for number in actors:
-        os.sched_setaffinity(0, sorted(cores)[:number])
-        costs = (ray(few, number), ray(small, number), ray(corpus, number))
-        print_row(f"{number} actor(s)", len(sentences), *costs)
+            def lines(run):
+                return SHARD * len(list(output.glob("part-*")))
+
+            return costs(len(sentences), lines, *command(corpus, output, number))
+
+    systems = {"`translate --file`": (translate_file, 1)}
+    systems |= {f"{number} actor(s)": (translate_corpus, number) for number in actors}
+    cores = sorted(os.sched_getaffinity(0))
+    found = {name: [] for name in systems}
+    for _ in range(rounds):
+        for name, (run, number) in systems.items():
+            os.sched_setaffinity(0, cores[:number])
+            found[name].append(run(number))
     os.sched_setaffinity(0, cores)
-
-
-def print_row(name, number, start, small, all_):
-    seconds, cpu = all_[0] - start[0], all_[1] - start[1]
-    tenth = f"{small[2]:,.0f}" if small else ""
     print(
-        f"| {name} | {start[0]:.1f} | {start[1]:.1f} | {number / seconds:,.0f} "
-        f"| {1e3 * cpu / number:.3f} | {tenth} | {all_[2]:,.0f} |",
-        flush=True,
+        "| | sentences/s | CPU ms per sentence | relative | start, s | CPU s | MB | MB at the end |"
     )
+    print("|---|---|---|---|---|---|---|---|")
+    reference = [row[1] for row in found["`translate --file`"]]
+    for name, rows in found.items():
+        rate, cpu, *others = (Spread(column) for column in zip(*rows, strict=True))
+        ratio = Spread([row[1] / other for row, other in zip(rows, reference, strict=True)])
+        cells = [
+            f"{rate.median:,.0f} ±{rate.relative:.0%}",
+            f"{cpu.median:.3f} ±{cpu.relative:.0%}",
+        ]
+        cells += [f"{ratio.median:.2f} ±{ratio.relative:.0%}"]
+        cells += [f"{x.median:.1f}" for x in others[:2]] + [f"{x.median:,.0f}" for x in others[2:]]
+        print("|", " | ".join((name, *cells)), "|")
+
+
+def costs(number, count_lines, *arguments):
+    """Translates a number of sentences.
+
+    Args:
+        count_lines: function from the `Run` to the number of translations that are written.
+        *arguments: those of `Run`.
+
+    Returns:
+        Sentences per second and CPU ms per sentence after the first quarter, seconds and CPU
+        seconds of the start, and the peak of the memory in MB after a quarter and at the end.
+    """
+    quarter = None
+
+    def watch(run, seen):
+        nonlocal quarter
+        if quarter is None and (lines := count_lines(run)) >= number / 4:
+            quarter = (lines, run.seconds, run.cpu, run.peak)
+
+    run = Run(*arguments, watch=watch)
+    lines, seconds, cpu, peak = quarter
+    seconds_each, cpu_each = (
+        (x - y) / (number - lines) for x, y in ((run.seconds, seconds), (run.cpu, cpu))
+    )
+    start = (seconds - lines * seconds_each, cpu - lines * cpu_each)
+    return 1 / seconds_each, 1e3 * cpu_each, *start, peak, run.peak
 
 
 def print_kills(folder, sentences, actors, kills, driver_kills):
     """Kills actors and the command at random moments and compares the translations."""
     corpus = write_shards(folder / "killed-corpus", sentences)
     undisturbed, disturbed = folder / "undisturbed", folder / "disturbed"
-    measure(*command(corpus, undisturbed, actors))
+    Run(*command(corpus, undisturbed, actors))
     chance, left = random.Random(0), {"actors": kills, "drivers": driver_kills}
     started = when = time.monotonic()
 
-    def watch(process, seen):
+    def watch(run, seen):
         nonlocal when
         workers = [pid for (pid, _), (_, _, name) in seen.items() if name.startswith("ray::Shard")]
         if time.monotonic() < when or not workers:
@@ -147,7 +194,7 @@ def print_kills(folder, sentences, actors, kills, driver_kills):
             return
         kind = chance.choice(whole)
         left[kind] -= 1
-        os.kill(process.pid if kind == "drivers" else chance.choice(workers), signal.SIGKILL)
+        os.kill(run.process.pid if kind == "drivers" else chance.choice(workers), signal.SIGKILL)
 
     starts = 0
     while (
@@ -156,7 +203,7 @@ def print_kills(folder, sentences, actors, kills, driver_kills):
         or len(list(disturbed.glob("part-*"))) < len(list(corpus.iterdir()))
     ):
         starts += 1
-        measure(*command(corpus, disturbed, actors), watch=watch)
+        Run(*command(corpus, disturbed, actors), watch=watch)
         if sum(left.values()) and (disturbed / "_job/untranslated.tsv").exists():
             # The corpus was finished before the last kill: begin again with half of it.
             for path in sorted(disturbed.glob("part-*"))[::2]:
@@ -174,8 +221,6 @@ def print_kills(folder, sentences, actors, kills, driver_kills):
 
 def main():
     arguments = read_arguments()
-    from timing import made_with
-
     from keras_transformer.data.corpus import corpus_path
 
     lines = corpus_path().read_text(encoding="utf-8").splitlines()
@@ -187,7 +232,7 @@ def main():
             kills = (arguments.kills, arguments.driver_kills)
             print_kills(Path(folder), sentences, max(arguments.actors), *kills)
         else:
-            print_speed(Path(folder), sentences, arguments.actors)
+            print_speed(Path(folder), sentences, arguments.actors, arguments.rounds)
     print(f"\n{made_with('tensorflow', 'ray')}. {len(sentences):,} sentences, shards of {SHARD:,}.")
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import os
 import subprocess
 import sys
@@ -185,3 +186,11 @@ assert keras.saving.get_registered_object("keras_transformer>TransformerModel")
 
 def test_selected_backend_is_used():
     assert keras.config.backend() == os.environ.get("KERAS_BACKEND", "tensorflow")
+
+
+def test_every_fault_of_the_mutation_tests_has_its_place(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tests/mutants")
+    mutants = importlib.import_module("run")
+    places = list(mutants.definitions(ROOT))
+    for fault in mutants.FAULTS:
+        mutants.locate(fault, places)

@@ -830,7 +830,7 @@ FAULTS = (
     _fault(
         "files written in place",
         "atomic_replace",
-        'path.with_name(f"partial-{path.name}")',
+        "path.with_name(PARTIAL + name)",
         "path",
         "_utils/test_files",
     ),

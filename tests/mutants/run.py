@@ -47,10 +47,18 @@ def definitions(folder):
                         stack.append((f"{prefix}{node.name}.", node))
 
 
-def apply(fault, folder):
-    """Changes the copy of the package in a folder."""
+def locate(fault, places):
+    """Returns where to inject a fault: the file, its lines, the first and last one, and the text.
+
+    Args:
+        fault: one of the `FAULTS`.
+        places: what `definitions` yields.
+
+    Raises:
+        RuntimeError: if the package does not have this place, or several times.
+    """
     found = []  # both backends have a `TrainingStep`
-    for name, file, first, last in definitions(folder):
+    for name, file, first, last in places:
         if name == fault.where:
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
             source = "".join(lines[first - 1 : last])
@@ -60,7 +68,12 @@ def apply(fault, folder):
             f"{fault.before!r} must be part of one line of {fault.where} and occur "
             f"once. Received: {len(found)} occurrences"
         )
-    file, lines, first, last, source = found[0]
+    return found[0]
+
+
+def apply(fault, folder):
+    """Changes the copy of the package in a folder."""
+    file, lines, first, last, source = locate(fault, definitions(folder))
     lines[first - 1 : last] = [source.replace(fault.before, fault.after)]
     text = "".join(lines)
     compile(text, str(file), "exec")  # any test would notice a syntax error

@@ -123,6 +123,20 @@ def test_other_sentences_and_padding_change_nothing(served, client):
     assert first == [*alone, *[0] * (len(first) - len(alone))] and any(alone) and not any(second)
 
 
+def test_nothing_is_translated_to_nothing_by_a_model_that_never_ends(folder, client):
+    loaded = tf.saved_model.load(folder)
+    signature, words = loaded.signatures["serving_default"], client["target"].get_vocab_size()
+    for variable in signature.variables:
+        if variable.shape[0] == words:  # embeddings, of which those of the target are the output
+            is_end = tf.range(words)[:, None] == END_ID
+            variable.assign(tf.where(is_end, -1.0, tf.ones_like(variable)))
+        elif len(variable.shape) == 1:  # the last normalization has a positive sum
+            variable.assign(tf.ones_like(variable))
+    ids = [client["source"].encode("two").ids, [0]]
+    some, nothing = signature(source=tf.constant(ids, tf.int32))["target"].numpy()
+    assert some[0] and not any(nothing)
+
+
 def test_a_very_long_sentence_is_refused(served):
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"too long: split .* 10000 tokens"):
         served(["one", "one " * 10_000])

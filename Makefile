@@ -19,7 +19,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests spend most of their time compiling, so optimization does not pay.
 test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train translate bundled-run test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
+.PHONY: train translate bundled-run small-bert test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -30,6 +30,9 @@ translate: .venv/tensorflow ## translate with the bundled run; ARGS='"I am hungr
 bundled-run: .venv/tensorflow ## train the run that translates without training, data/bundled-run
 	$(BIN)/python scripts/train.py --run runs/bundled --dtype float32
 	$(BIN)/python scripts/export.py runs/bundled --to float16 --output data/bundled-run --overwrite
+
+small-bert: .venv/tensorflow ## pre-train the BERT of notebook 10, data/small-bert (ten minutes)
+	$(BIN)/python scripts/train_bert.py --run data/small-bert --d-model 64 --seq-length 32 --learning-rate 2e-3
 
 test: .venv/installed ## run the test suite on TensorFlow and JAX
 	$(MAKE) --jobs 2 test-models test-jax test-others

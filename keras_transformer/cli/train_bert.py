@@ -53,7 +53,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    """Trains the model, saves its body and tokenizer, and prints the validation losses."""
+    """Trains the model, saves it, its body and its tokenizer, and prints the validation losses."""
     import_backend(tuned=True)
 
     import keras
@@ -68,6 +68,7 @@ def run(arguments):
     history = _fit(model, batches, validation, arguments.epochs)
     tokenizer.save(arguments.run / "tokenizer.json")
     model.body.save(arguments.run / "bert.keras")
+    _without_optimizer(model).save(arguments.run / "pretraining.keras")
     _print_losses(history, validation.word_entropy())
 
 
@@ -109,6 +110,14 @@ def _fit(model, batches, validation, epochs):
         verbose=2,
     )
     return fitted.history
+
+
+def _without_optimizer(model):
+    """Returns a copy of a model that is not compiled, so that only its weights are saved."""
+    copy = type(model).from_config(model.get_config())
+    copy.build([(None, None)] * 3)  # token ids, segments and masked positions
+    copy.set_weights(model.get_weights())
+    return copy
 
 
 def _print_losses(history, word_entropy):

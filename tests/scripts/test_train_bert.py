@@ -41,6 +41,14 @@ def test_both_losses_fall_below_the_baselines_without_context(tmp_path):
     tokenizer = WordPieceTokenizer.load(tmp_path / "runs/bert/tokenizer.json")
     inputs = tokenizer.encode_batch(["anna eats bread"], length=16)
     assert model(inputs).shape == (1, 16, 32)
+    complete = keras.models.load_model(tmp_path / "runs/bert/pretraining.keras")
+    assert not complete.compiled
+    ids, segments = tokenizer.encode_batch(
+        ["anna drives today trucks and drives trucks ."], length=16
+    )
+    ids[0, 4] = tokenizer.mask_id
+    words = complete((ids, segments, np.array([[4]])))["words"]
+    assert tokenizer.tokens([int(np.argmax(words))])[0] in THINGS["drives"]
 
 
 @pytest.mark.parametrize(

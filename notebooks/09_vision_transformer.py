@@ -91,7 +91,7 @@ print(f"{model.count_params():,} parameters")
 # another `patch` above.
 
 # %%
-epochs = 30
+epochs = 20
 
 
 def fit(model, images, epochs, highest_rate):
@@ -117,6 +117,7 @@ plt.figure(figsize=(6, 2.8))
 plt.plot(range(1, epochs + 1), losses)
 plt.axhline(np.log(10), color="black", linestyle=":", label="ln 10: guessing")
 plt.xlabel("epoch")
+plt.xticks(range(0, epochs + 1, 5))
 plt.ylabel("training loss")
 plt.ylim(bottom=0)
 plt.legend()
@@ -214,8 +215,8 @@ assert np.all(np.array(tuned(large[:3])) == 0)  # its head is zero: it prefers n
 
 untrained = VisionTransformer(16, 2, 10, settings)
 for name, each in {"fine-tuned": tuned, "from nothing": untrained}.items():
-    fit(each, large, epochs=4, highest_rate=1e-3)
-    print(f"{name}: {right(each, large):.1%} of the test digits are right after four epochs")
+    fit(each, large, epochs=3, highest_rate=1e-3)
+    print(f"{name}: {right(each, large):.1%} of the test digits are right after three epochs")
 
 # %% [markdown]
 # What it has learned from small images is worth many epochs on large ones. It does not get better

@@ -54,6 +54,9 @@ def make_systems(size, batch, threads, with_beam):
     }
     others = peers.make_hub(size, source)
     others["torch.nn.Transformer"] = peers.make_torch(size, source, threads)
+    others["transformers' Marian"] = peers.make_marian(size, source)
+    if joeynmt := peers.make_joeynmt(size, source):
+        others["JoeyNMT"] = joeynmt
     if with_beam:
         others["keras_transformer, beam 4"] = peers.make_numpy(model, source, beam_size=4)
         others["keras_transformer, XLA, beam 4"] = peers.make_ours(model, source, beam_size=4)
@@ -105,7 +108,7 @@ def print_caption(arguments):
     """Prints the hardware, the versions and the method of the measurements."""
     from decoding_peers import SIZES, SOURCE_LENGTH, STEPS, WORDS
 
-    libraries = ("tensorflow", "ctranslate2", "keras-hub", "torch")
+    libraries = ("tensorflow", "ctranslate2", "keras-hub", "torch", "transformers")
     rounds = {model: arguments.rounds or ROUNDS[model] for model in arguments.model}
     models = [
         f"{name} (d_model {size.d_model}, {size.n} + {size.n} layers, {size.h} heads, "

@@ -7,6 +7,7 @@ after calling `timing.use_cores`.
 
 import statistics
 import tempfile
+import types
 from pathlib import Path
 
 import ctranslate2
@@ -14,12 +15,13 @@ import keras
 import keras_hub
 import numpy as np
 import torch
-from hub_model import HubModel
+import transformers
+from hub_model import CachedHubSearch, HubModel, make_prompt
 from keras import ops
 from torch_model import TorchModel
 
 from keras_transformer import BlockSettings, TransformerModel, Translate, WordTokenizer
-from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID
+from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, SPECIAL_TOKENS, START_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.export.ctranslate2 import export_ctranslate2
 from keras_transformer.inference.model_search import ModelSearch
@@ -134,10 +136,6 @@ class HubSearch(keras.Model):
         self.sampler = keras_hub.samplers.GreedySampler()
         self.built = True
 
-    def prompt(self, source):
-        start = ops.full((ops.shape(source)[0], 1), START_ID, "int32")
-        return ops.pad(start, ((0, 0), (0, STEPS)))
-
     def call(self, request):
         source = request["source"]
 
@@ -145,49 +143,15 @@ class HubSearch(keras.Model):
             # Unlike the example, omit the last position, which is written but never read.
             return self.model((source, prompt[:, :STEPS]))[:, index - 1], None, cache
 
-        prompt = self.prompt(source)
+        prompt = make_prompt(source, STEPS)
         return self.sampler(next_logits, prompt, index=1, model=self.model)[:, 1:]
-
-
-class CachedHubSearch(HubSearch):
-    """The same layers with their KV caches, which the example does not use."""
-
-    def call(self, request):
-        encoded = self.model.encode(request["source"])
-        batch, length, d_model = ops.shape(encoded)
-        heads = self.model.decoders[0].num_heads
-        empty = [ops.zeros((batch, 2, n, heads, d_model // heads)) for n in (STEPS, length)]
-
-        def step(prompt, caches, index, cross_index):
-            last = ops.slice(prompt, (0, index), (batch, 1))
-            x, next_caches = self.model.target(last, start_index=index), []
-            for layer, (own, cross) in zip(self.model.decoders, caches, strict=True):
-                x, *both = layer(
-                    x,
-                    encoded,
-                    self_attention_cache=own,
-                    self_attention_cache_update_index=index,
-                    cross_attention_cache=cross,
-                    cross_attention_cache_update_index=cross_index,
-                )
-                next_caches.append(both)
-            return self.model.to_logits(x)[:, 0], next_caches
-
-        def next_logits(prompt, caches, index):
-            logits, caches = step(prompt, caches, index - 1, None)
-            return logits, None, caches
-
-        prompt = self.prompt(request["source"])
-        # Fills the cross-attention cache. The sampler then repeats the first step.
-        _, caches = step(prompt, [empty] * len(self.model.decoders), 0, 0)
-        return self.sampler(next_logits, prompt, caches, 1, model=self.model)[:, 1:]
 
 
 def make_hub(size, source):
     """Returns a dictionary from names to decoding functions, one per way to run KerasHub."""
     model, request = HubModel(size, (WORDS, WORDS), SOURCE_LENGTH), {"source": source}
     model((source, np.zeros((len(source), STEPS), "int32")))  # builds the model
-    plain, cached = HubSearch(model), CachedHubSearch(model)
+    plain, cached = HubSearch(model), CachedHubSearch(model, lambda length: STEPS)
     compile_inference = backend_module().compile_inference
     plain_graph, cached_graph = (
         compile_inference(search, jit_compile=True) for search in (plain, cached)
@@ -205,6 +169,71 @@ def make_torch(size, source, threads):
     model = TorchModel(size, (WORDS, WORDS), SOURCE_LENGTH).eval()
     tokens = torch.from_numpy(source.astype("int64"))
     return lambda: model.search(tokens, STEPS, START_ID).numpy()
+
+
+def make_marian(size, source):
+    """Returns a function that decodes with the Marian of `transformers`, which is post-norm."""
+    config = transformers.MarianConfig(
+        vocab_size=WORDS,
+        d_model=size.d_model,
+        encoder_layers=size.n,
+        decoder_layers=size.n,
+        encoder_attention_heads=size.h,
+        decoder_attention_heads=size.h,
+        encoder_ffn_dim=size.d_ff,
+        decoder_ffn_dim=size.d_ff,
+        activation_function="relu",
+        max_position_embeddings=SOURCE_LENGTH + STEPS,
+        pad_token_id=PADDING_ID,
+        eos_token_id=END_ID,
+        forced_eos_token_id=None,
+        decoder_start_token_id=START_ID,
+    )
+    model = transformers.MarianMTModel(config).eval()
+    tokens = torch.from_numpy(source.astype("int64"))
+    lengths = {"min_new_tokens": STEPS, "max_new_tokens": STEPS}
+    options = {"attention_mask": torch.ones_like(tokens), "num_beams": 1, **lengths}
+    return lambda: model.generate(tokens, **options)[:, 1:].numpy()
+
+
+def make_joeynmt(size, source):
+    """Returns a function that decodes with JoeyNMT, without a KV cache; None if it is missing."""
+    try:
+        from joeynmt.model import build_model
+        from joeynmt.search import greedy
+        from joeynmt.vocabulary import Vocabulary
+    except ImportError:
+        return None
+    symbols = ("unk", "pad", "bos", "eos")  # with the ids 0 to 3
+    special = types.SimpleNamespace(sep_token=None, lang_tags=[])
+    for i, name in enumerate(symbols):
+        setattr(special, f"{name}_id", i)
+        setattr(special, f"{name}_token", f"<{name}>")
+    vocabulary = Vocabulary([f"w{i}" for i in range(WORDS - len(symbols))], special)
+    part = {
+        "type": "transformer",
+        "hidden_size": size.d_model,
+        "ff_size": size.d_ff,
+        "num_layers": size.n,
+        "num_heads": size.h,
+        "layer_norm": "pre",
+        "embeddings": {"embedding_dim": size.d_model, "scale": True},
+    }
+    parts = {"encoder": part, "decoder": part, "tied_softmax": True}
+    model = build_model(parts, vocabulary, vocabulary).eval()
+    tokens = torch.from_numpy(source.astype("int64"))
+    mask = torch.ones(len(source), 1, source.shape[1]).bool()
+    lengths = torch.full((len(source),), source.shape[1])
+
+    @torch.inference_mode()
+    def search():
+        encoded, hidden, *_ = model(
+            return_type="encode", src=tokens, src_length=lengths, src_mask=mask
+        )
+        output, *_ = greedy(mask, STEPS, model, encoded, hidden, min_output_length=STEPS)
+        return output.numpy()
+
+    return search
 
 
 def check_lengths(systems):

@@ -1,4 +1,4 @@
-"""Compares the speed of `Translate` on real sentences with that of CTranslate2.
+"""Compares the speed of `Translate` on real sentences with that of CTranslate2 and KerasHub.
 
 python benchmarks/translating.py
 python benchmarks/translating.py runs/multi30k --file test2016.en --rounds 7
@@ -19,6 +19,7 @@ from pathlib import Path
 from timing import Spread, made_with, time_calls, use_cores
 
 REFERENCE = "CTranslate2 float32"
+HUB = "KerasHub layers, with KV cache, XLA"  # greedy search only
 SINGLE, MODES = 100, ("one at a time", "file")  # number of sentences that are translated singly
 
 
@@ -28,7 +29,7 @@ def read_arguments():
         "run",
         nargs="?",
         default="data/bundled-run",
-        help="run folder of a transformer with word or BPE tokenizers (default: %(default)s)",
+        help="run folder of a pre-norm transformer with tied output (default: %(default)s)",
     )
     parser.add_argument("--file", help="one sentence per line (default: the test part of the run)")
     parser.add_argument("--sentences", type=int, default=1000, help="number of sentences")
@@ -51,6 +52,7 @@ def read_sentences(arguments):
 def makers(arguments):
     """Returns a dictionary from the names of the systems to functions that load them."""
     import keras
+    from hub_translate import HubTranslate
 
     import keras_transformer as kt
     from keras_transformer.export.ctranslate2 import CTranslate2Translate, export_ctranslate2
@@ -69,6 +71,7 @@ def makers(arguments):
         systems["keras_transformer, graph"] = lambda: ours(jit_compile=False)
     if arguments.xla:
         systems["keras_transformer, XLA"] = lambda: ours(jit_compile=True)
+    systems[HUB] = lambda: HubTranslate(ours())
     systems[REFERENCE] = ctranslate2
     systems["CTranslate2 int8"] = lambda: ctranslate2("int8")
     return systems
@@ -141,12 +144,15 @@ def main():
     sentences = read_sentences(arguments)
     systems = {name: make() for name, make in makers(arguments).items()}
     for beam_size in arguments.beam:
+        if beam_size > 1:
+            systems.pop(HUB, None)
         time_systems(systems, sentences, beam_size, arguments.rounds)
     print_starts([name for name in systems if name.startswith("keras_transformer")])
     words = sum(len(x.split()) for x in sentences) / len(sentences)
     single = min(SINGLE, len(sentences))
+    libraries = ("tensorflow", "jax", "ctranslate2", "keras-hub")
     print(
-        f"\n{made_with('tensorflow', 'jax', 'ctranslate2')}, backend {keras_backend()}.",
+        f"\n{made_with(*libraries)}, backend {keras_backend()}.",
         f"{arguments.cores} core(s). {len(sentences):,} sentences of {words:.1f} words on average;",
         f"{single} of them one at a time. Median of {arguments.rounds} rounds, ± half the",
         f"interquartile range; in parentheses, the speed relative to {REFERENCE}; at the end, the",

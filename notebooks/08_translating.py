@@ -26,7 +26,6 @@ from keras_transformer import (
     AttentionPage,
     RunFolder,
     Translate,
-    evaluate_run,
     hypothesis_views,
     plot_attention,
     score,
@@ -223,26 +222,28 @@ AttentionPage(hypothesis_views(hypothesis)[-1:], f"{negated} → {hypothesis.tex
 #
 # where the factor $B$ punishes translations of $c$ words in all that are shorter than the $r$ words
 # of the references. **chrF** does the same with characters and forgives a wrong ending. Both are
-# computed by sacrebleu, whose signature says how, so that scores can be compared.
+# computed by sacrebleu, whose signature says how, so that scores can be compared. For the first
+# thousand sentences (`scripts/evaluate.py` does the same for all):
 
 # %%
-greedy, translations = evaluate_run(folder)
-beam, _ = evaluate_run(folder, beam_size=4)
-print(f"greedy  BLEU {greedy.bleu:.1f}  chrF {greedy.chrf:.1f}")
-print(f"beam 4  BLEU {beam.bleu:.1f}  chrF {beam.chrf:.1f}")
-print(greedy.bleu_signature)
+sources, references = zip(*test[:1000], strict=True)
+for beam_size in (4, 1):
+    translations = translate(sources, beam_size=beam_size)
+    scores = score(translations, references)
+    print(f"beam {beam_size}  BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}")
+print(scores.bleu_signature)
 
 # %% [markdown]
-# A score is one number about thousands of sentences. Read them too. The first of those that differ
+# A score is one number about a thousand sentences. Read them too. The first of those that differ
 # from their reference:
 
 # %%
 wrong = [
     (english, german, references)
-    for (english, references), german in zip(test, translations, strict=True)
+    for (english, references), german in zip(test[:1000], translations, strict=True)
     if german not in references
 ]
-print(f"{len(wrong)} of {len(test)} differ")
+print(f"{len(wrong)} of {len(translations):,} differ")
 for english, german, references in wrong[:5]:
     print(f"\n{english}\n  written    {german}\n  reference  {' / '.join(references)}")
 

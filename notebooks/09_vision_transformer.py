@@ -215,8 +215,8 @@ assert np.all(np.array(tuned(large[:3])) == 0)  # its head is zero: it prefers n
 
 untrained = VisionTransformer(16, 2, 10, settings)
 for name, each in {"fine-tuned": tuned, "from nothing": untrained}.items():
-    fit(each, large, epochs=3, highest_rate=1e-3)
-    print(f"{name}: {right(each, large):.1%} of the test digits are right after three epochs")
+    fit(each, large, epochs=2, highest_rate=1e-3)
+    print(f"{name}: {right(each, large):.1%} of the test digits are right after two epochs")
 
 # %% [markdown]
 # What it has learned from small images is worth many epochs on large ones. It does not get better

@@ -71,7 +71,7 @@ print("predicts", *tokenizer.tokens(targets[0]))
 words = tokenizer.vocab_size
 settings = BlockSettings(h=4, d_model=96, d_ff=192, n=2, rate=0.2)
 models = {
-    "LSTM": LSTMLanguageModel(words, d_model=96, units=128, n=2, rate=0.2),
+    "LSTM": LSTMLanguageModel(words, d_model=96, units=128, n=1, rate=0.2),
     "transformer": TransformerLanguageModel(words, settings=settings),
 }
 
@@ -82,7 +82,8 @@ models = {
 # %%
 curves, validation = {}, next_words(tokenizer, held_out)
 for name, model in models.items():
-    model.compile(keras.optimizers.Adam(3e-3), MaskedCrossEntropy(), metrics=[Perplexity()])
+    loss, metrics = MaskedCrossEntropy(), [Perplexity()]
+    model.compile(keras.optimizers.Adam(3e-3), loss, metrics=metrics, jit_compile=False)
     examples = next_words(tokenizer, texts)
     fitted = model.fit(*examples, 32, epochs=6, validation_data=validation, verbose=0)
     curves[name] = fitted.history["val_perplexity"]

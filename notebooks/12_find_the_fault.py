@@ -529,8 +529,8 @@ assert ask(testing.check_padding, loss_of(faulty.learner()), rows)
 
 # %%
 patient_6 = faulty.translator(faulty.Patient6)
-one_by_one = [faulty.translate(patient_6, [sentence])[0] for sentence in sentences[:10]]
-assert one_by_one == expected[:10]
+one_by_one = [faulty.translate(patient_6, [sentence])[0] for sentence in sentences[:4]]
+assert one_by_one == expected[:4]
 
 # %% [markdown]
 # ### Solution 3

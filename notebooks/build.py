@@ -5,6 +5,7 @@ python notebooks/build.py 01_attention 04_positions   # selected notebooks
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -21,6 +23,16 @@ FOLDER = Path(__file__).resolve().parent
 TIMEOUT = 600  # seconds per cell
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+# The settings of the training notebooks must be made before the first of them imports Keras.
+TUNE = "from keras_transformer.training.process import tune_process; tune_process()"
+# Nothing of a notebook is left for the next: no names, counters of cells and layers, or styles.
+RESET = """
+import keras
+import matplotlib
+keras.utils.clear_session()
+matplotlib.rcdefaults()
+get_ipython().reset(new_session=True)
+"""
 
 
 def sources():
@@ -45,29 +57,58 @@ def reject_warnings(cell, **_):
             raise RuntimeError(f"A cell wrote to stderr.\n\n{cell.source}\n\n{output.text}")
 
 
-def execute(notebook):
-    """Executes all cells in a new kernel, in this folder, and stores their outputs."""
+@contextlib.contextmanager
+def kernel():
+    """Starts the kernel that executes the notebooks one after the other, in this folder.
+
+    A kernel of its own for each would import TensorFlow each time, which takes longer than some of
+    the notebooks.
+    """
+    manager = KernelManager(kernel_name=KERNEL["name"])
+    # Keep TensorFlow's messages about the machine in the terminal and out of the notebook.
+    options = ["--IPKernelApp.capture_fd_output=False", "--IPKernelApp.log_level=ERROR"]
+    manager.start_kernel(extra_arguments=options, cwd=str(FOLDER))
+    try:
+        run_silently(manager, TUNE)
+        yield manager
+    finally:
+        manager.shutdown_kernel(now=True)
+
+
+def run_silently(manager, code):
+    """Runs code that belongs to no notebook."""
+    client = manager.blocking_client()
+    client.start_channels()
+    try:
+        client.wait_for_ready()
+        reply = client.execute_interactive(code, store_history=False, timeout=TIMEOUT)
+    finally:
+        client.stop_channels()
+    if reply["content"]["status"] != "ok":
+        raise RuntimeError(f"The kernel cannot run {code!r}: {reply['content']}")
+
+
+def execute(notebook, manager):
+    """Executes all cells of a notebook and stores their outputs."""
     client = NotebookClient(
         notebook,
-        kernel_name=KERNEL["name"],
-        resources={"metadata": {"path": str(FOLDER)}},
+        km=manager,
         timeout=TIMEOUT,
         record_timing=False,
         coalesce_streams=True,
         on_cell_executed=reject_warnings,
-        # Keep TensorFlow's messages about the machine in the terminal and out of the notebook.
-        extra_arguments=["--IPKernelApp.capture_fd_output=False", "--IPKernelApp.log_level=ERROR"],
     )
     client.execute()
     notebook.metadata["language_info"] = LANGUAGE  # the kernel adds its Python version
     for cell in notebook.cells:
         cell.metadata = {}
+    run_silently(manager, RESET)
 
 
-def build(source):
+def build(source, manager):
     """Executes a source and writes the notebook next to it, atomically."""
     notebook, started = read(source), time.perf_counter()
-    execute(notebook)
+    execute(notebook, manager)
     with atomic_replace(source.with_suffix(".ipynb")) as temporary:
         temporary.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     seconds = time.perf_counter() - started
@@ -86,11 +127,12 @@ def main():
     # Models this small take less CPU time with one thread.
     for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    for name in wanted:
-        try:
-            build(FOLDER / f"{name}.py")
-        except (CellExecutionError, CellTimeoutError, DeadKernelError, RuntimeError) as error:
-            sys.exit(f"{name} failed.\n\n{error}")
+    with kernel() as manager:
+        for name in wanted:
+            try:
+                build(FOLDER / f"{name}.py", manager)
+            except (CellExecutionError, CellTimeoutError, DeadKernelError, RuntimeError) as error:
+                sys.exit(f"{name} failed.\n\n{error}")
 
 
 if __name__ == "__main__":

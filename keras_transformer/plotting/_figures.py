@@ -22,13 +22,13 @@ class _Figure(Figure):
 
     def _repr_png_(self):
         buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=80)
+        self.savefig(buffer, format="png")
         return buffer.getvalue()
 
 
 def make_figure(width, height):
     """Returns an empty figure; the sizes are in inches."""
-    return _Figure(figsize=(width, height), layout="constrained")
+    return _Figure(figsize=(width, height), dpi=80, layout="constrained")
 
 
 def save_figure(figure, path):

@@ -215,12 +215,13 @@ assert np.all(np.array(tuned(large[:3])) == 0)  # its head is zero: it prefers n
 
 untrained = VisionTransformer(16, 2, 10, settings)
 for name, each in {"fine-tuned": tuned, "from nothing": untrained}.items():
-    fit(each, large, epochs=2, highest_rate=1e-3)
-    print(f"{name}: {right(each, large):.1%} of the test digits are right after two epochs")
+    fit(each, large, epochs=1, highest_rate=1e-3)
+    print(f"{name}: {right(each, large):.1%} of the test digits are right after one epoch")
 
 # %% [markdown]
-# What it has learned from small images is worth many epochs on large ones. It does not get better
-# than before, though: these large images are the small ones, smoothed, and contain nothing new.
+# What it has learned from small images is worth many epochs on large ones. More of them do not make
+# it better than it was before, though: these large images are the small ones, smoothed, and contain
+# nothing new.
 # In the paper, whose photographs do have more detail, fine-tuning on larger ones pays.
 
 # %% [markdown]

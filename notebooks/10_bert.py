@@ -25,6 +25,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer import (
+    Adam,
     AnsweringBert,
     AttentionPage,
     Bert,
@@ -121,7 +122,7 @@ def warm_up_and_fall(highest, updates):
 settings = BlockSettings(h=4, d_model=64, d_ff=256, n=2, rate=0.0)
 beginner = PretrainingBert(Bert(tokenizer.vocab_size, seq_length=32, settings=settings))
 beginner.compile(
-    keras.optimizers.AdamW(warm_up_and_fall(2e-3, epochs * len(batches))),
+    Adam(warm_up_and_fall(2e-3, epochs * len(batches))),
     {
         "words": MaskedCrossEntropy(),
         "next": keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -153,9 +154,9 @@ for axes, (name, chance) in zip(grid, by_chance.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# After three epochs the beginner is still above the dotted line: it does not even know how frequent
-# the words are, let alone their context. That takes more text. The kept model's loss was 5.0, 3.8
-# and 3.2 after its first three epochs, each of eighteen times as many sentences.
+# After three epochs the beginner is still above the dotted line of the hidden words: it does not
+# even know how frequent they are, let alone their context. That takes more text. The kept model's
+# loss was 5.0, 3.8 and 3.2 after its first three epochs, each of eighteen times as many sentences.
 #
 # Below, ▢ is the gap. Read the percentages: after *wants to* the kept model expects an infinitive,
 # as it should, and *buy* and *rent* come first; what one drinks is most likely coffee. But it is

@@ -33,8 +33,8 @@ from keras_transformer import (
 )
 
 keras.utils.set_random_seed(0)
-texts = read_documents("../data/english-german.tsv")[:2400]
-held_out, texts = texts[:240], texts[240:]
+texts = read_documents("../data/english-german.tsv")[:2000]
+held_out, texts = texts[:200], texts[200:]
 tokenizer = WordTokenizer.train(texts, min_count=2)
 print(texts[0])
 print(tokenizer.vocab_size, "words")

@@ -227,7 +227,7 @@ AttentionPage(hypothesis_views(hypothesis)[-1:], f"{negated} → {hypothesis.tex
 
 # %%
 sources, references = zip(*test[:1000], strict=True)
-for beam_size in (4, 1):
+for beam_size in (4, 1):  # the greedy translations last: they are read below
     translations = translate(sources, beam_size=beam_size)
     scores = score(translations, references)
     print(f"beam {beam_size}  BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}")
@@ -238,14 +238,11 @@ print(scores.bleu_signature)
 # from their reference:
 
 # %%
-wrong = [
-    (english, german, references)
-    for (english, references), german in zip(test[:1000], translations, strict=True)
-    if german not in references
-]
+triples = zip(sources, translations, references, strict=True)
+wrong = [(english, german, right) for english, german, right in triples if german not in right]
 print(f"{len(wrong)} of {len(translations):,} differ")
-for english, german, references in wrong[:5]:
-    print(f"\n{english}\n  written    {german}\n  reference  {' / '.join(references)}")
+for english, german, right in wrong[:5]:
+    print(f"\n{english}\n  written    {german}\n  reference  {' / '.join(right)}")
 
 # %% [markdown]
 # ## Exercises

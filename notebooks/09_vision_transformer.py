@@ -221,8 +221,7 @@ for name, each in {"fine-tuned": tuned, "from nothing": untrained}.items():
 # %% [markdown]
 # What it has learned from small images is worth many epochs on large ones. More of them do not make
 # it better than it was before, though: these large images are the small ones, smoothed, and contain
-# nothing new.
-# In the paper, whose photographs do have more detail, fine-tuning on larger ones pays.
+# nothing new. In the paper, whose photographs do have more detail, fine-tuning on larger ones pays.
 
 # %% [markdown]
 # ## Exercises

@@ -218,7 +218,7 @@ def test_an_event_loop_stays_responsive():
     assert ticks > 4
 
 
-@pytest.mark.parametrize("number", some_of({"100": 100, "10000": 10_000}, quick=["100"]))
+@pytest.mark.parametrize("number", some_of({"100": 100, "6000": 6_000}, quick=["100"]))
 def test_memory_does_not_grow_with_the_number_of_calls(number):
     translate = make_translate()
 
@@ -238,4 +238,6 @@ def test_memory_does_not_grow_with_the_number_of_calls(number):
     before = memory_after(range(20))
     growth = memory_after(range(number)) - before
     tracemalloc.stop()
-    assert growth < 50_000
+    # NumPy keeps some 60 kB of small blocks for later arrays, however many calls follow. One object
+    # per call, of 16 bytes at least, would be more than the limit for 6,000 calls.
+    assert growth < 80_000

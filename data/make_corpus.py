@@ -2,8 +2,11 @@
 
 The corpus consists of the hand-written pairs in `everyday.tsv` and of sentences generated from
 patterns. The random seed of each pattern derives from its name, so the output is reproducible.
+
+`python data/make_corpus.py --wide FILE` writes a corpus that also has the pairs of `topics.tsv`.
 """
 
+import argparse
 import os
 import random
 import re
@@ -28,6 +31,7 @@ from parts import PATTERNS, Draw, Unsuitable
 
 HERE = Path(__file__).resolve().parent
 EVERYDAY = HERE / "everyday.tsv"
+TOPICS = HERE / "topics.tsv"
 FIRST = HERE / "first-sentences.tsv"
 CORPUS = HERE / "english-german.tsv"
 # Importing these modules registers their patterns in PATTERNS.
@@ -103,9 +107,13 @@ def draw_pattern(name, function, quota, taken, counts):
     return pairs
 
 
-def make_by_pattern():
-    """Returns a dictionary from pattern names to pairs; "everyday" has the hand-written ones."""
-    everyday = read_pairs(EVERYDAY)
+def make_by_pattern(written=(EVERYDAY,)):
+    """Returns a dictionary from pattern names to pairs; "everyday" has the hand-written ones.
+
+    Args:
+        written: paths of the files of hand-written pairs.
+    """
+    everyday = [pair for path in written for pair in read_pairs(path)]
     taken, counts = {key(english) for english, *_ in everyday + read_pairs(FIRST)}, {}
     by_pattern = {"everyday": everyday}
     for name, function, quota in sorted(PATTERNS):
@@ -113,20 +121,25 @@ def make_by_pattern():
     return by_pattern
 
 
-def make_text(by_pattern=None):
+def make_text(by_pattern):
     """Returns the text of the corpus: one pair per line, shuffled with a fixed seed."""
-    by_pattern = make_by_pattern() if by_pattern is None else by_pattern
     pairs = [pair for group in by_pattern.values() for pair in group]
     random.Random(SEED).shuffle(pairs)
     return "".join(f"{english}\t{german}\n" for english, german in pairs)
 
 
-def write(path=CORPUS):
+def write(path=CORPUS, written=(EVERYDAY,)):
     """Writes the corpus atomically."""
     temporary = path.with_suffix(".part")
-    temporary.write_bytes(make_text().encode("utf-8"))
+    temporary.write_bytes(make_text(make_by_pattern(written)).encode("utf-8"))
     os.replace(temporary, path)
 
 
 if __name__ == "__main__":
-    write()
+    parser = argparse.ArgumentParser(description="Generates the English-German corpus.")
+    parser.add_argument("--wide", type=Path, metavar="FILE", help="write the wide corpus instead")
+    wide = parser.parse_args().wide
+    if wide:
+        write(wide, (EVERYDAY, TOPICS))
+    else:
+        write()

@@ -92,6 +92,7 @@ __all__ = [
     "read_documents",
     "read_pairs",
     "record_attention",
+    "rotary_embedding",
     "score",
     "sinusoidal_encoding",
     "text_views",

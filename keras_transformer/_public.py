@@ -50,6 +50,7 @@ from keras_transformer.layers import (
     SegmentEmbedding as SegmentEmbedding,
     SequenceAttention as SequenceAttention,
     record_attention as record_attention,
+    rotary_embedding as rotary_embedding,
     sinusoidal_encoding as sinusoidal_encoding,
 )
 from keras_transformer.masks import (

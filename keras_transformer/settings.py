@@ -4,7 +4,13 @@ import dataclasses
 from typing import Any, Self
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
-from keras_transformer._utils.checks import check_positive, check_rate, check_sizes, given
+from keras_transformer._utils.checks import (
+    check_even,
+    check_positive,
+    check_rate,
+    check_sizes,
+    given,
+)
 
 EPSILON = 1e-5  # default of layer normalization, as in torch.nn.Transformer
 
@@ -35,10 +41,14 @@ class BlockSettings(ArgumentNamesMixin):
             in `Bert`, 1e-6 in `VisionTransformer`, 1e-5 elsewhere.
         attention_rate: dropout rate of the attention weights.
         activation_rate: dropout rate of the inner layer of the feed-forward networks.
+        rotary_base: base of the rotary position embeddings of self-attention (see
+            `rotary_embedding`), which `TransformerModel` and `TransformerLanguageModel` then have
+            in place of the sinusoidal encodings; None for none.
 
     Raises:
-        ValueError: if a size is not a positive integer, a rate is not in [0, 1), `epsilon` is not
-            positive, or `d_k` or `d_v` is None and `h` does not divide `d_model`.
+        ValueError: if a size is not a positive integer, a rate is not in [0, 1), `epsilon` or
+            `rotary_base` is not positive, `d_k` or `d_v` is None and `h` does not divide `d_model`,
+            or `d_k` is odd with rotary position embeddings.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), table 3.
@@ -61,6 +71,7 @@ class BlockSettings(ArgumentNamesMixin):
     epsilon: float | None = None
     attention_rate: float = 0.0
     activation_rate: float = 0.0
+    rotary_base: float | None = None
 
     def __post_init__(self):
         check_sizes(h=self.h, d_model=self.d_model, d_ff=self.d_ff, n=self.n)
@@ -73,7 +84,9 @@ class BlockSettings(ArgumentNamesMixin):
             attention_rate=self.attention_rate,
             activation_rate=self.activation_rate,
         )
-        check_positive(**given(epsilon=self.epsilon))
+        check_positive(**given(epsilon=self.epsilon, rotary_base=self.rotary_base))
+        if self.rotary_base is not None:
+            check_even(d_k=self.d_k)
 
     def _head_size(self):
         if self.d_model % self.h:

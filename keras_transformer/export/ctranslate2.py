@@ -196,7 +196,11 @@ def _make_spec(model):
     specs, settings = _import_ctranslate2().specs, model.settings
     activation = specs.Activation[_ACTIVATIONS[keras.activations.get(settings.activation)]]
     kind = {"pre_norm": settings.norm_first, "activation": activation}
-    spec = specs.TransformerSpec.from_config(settings.n, settings.h, **kind)
+    if settings.rotary_base is not None:
+        rotary = {"rotary_dim": settings.d_k, "rotary_base": settings.rotary_base}
+        kind |= {**rotary, "rotary_interleave": False}
+    stacks = (specs.TransformerEncoderSpec, specs.TransformerDecoderSpec)
+    spec = specs.TransformerSpec(*(stack(settings.n, settings.h, **kind) for stack in stacks))
     _, spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = SPECIAL_TOKENS
     spec.config.decoder_start_token = SPECIAL_TOKENS[START_ID]
     spec.config.add_source_eos = True
@@ -230,6 +234,8 @@ def _import_ctranslate2():
 
 def _fill_embedding(stack_spec, words_spec, embedding):
     words_spec.weight = _array(embedding.words.embeddings)  # CTranslate2 scales them by √D, too
+    if embedding.base is None:  # rotary: CTranslate2 adds no encodings either
+        return
     # CTranslate2's default encodings have all sines before all cosines, so ours are stored.
     positions = sinusoidal_encoding(MAX_POSITIONS, embedding.output_dim, embedding.base)
     stack_spec.position_encodings.encodings = _array(positions)

@@ -21,6 +21,7 @@ from keras_transformer.layers.position_embedding import (
     PositionEmbeddingLayer,
 )
 from keras_transformer.layers.record_attention import record_attention
+from keras_transformer.layers.rotary_embedding import rotary_embedding
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.layers.sequence_attention import SequenceAttention
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
@@ -47,5 +48,6 @@ __all__ = [
     "SegmentEmbedding",
     "SequenceAttention",
     "record_attention",
+    "rotary_embedding",
     "sinusoidal_encoding",
 ]

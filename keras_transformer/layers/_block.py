@@ -1,5 +1,6 @@
 """Base classes of the encoder and decoder layers and of their stacks."""
 
+import dataclasses
 import inspect
 from typing import Any
 
@@ -76,9 +77,10 @@ class TransformerBlock(_SizedLayer):
     def _create_sublayers(self):
         raise NotImplementedError
 
-    def _sublayer(self, sublayer_class, name):
-        """Creates a sub-layer from the settings of this layer."""
-        return sublayer_class.from_settings(self.settings, dtype=self.dtype_policy, name=name)
+    def _sublayer(self, sublayer_class, name, **changes):
+        """Creates a sub-layer from the settings of this layer, some of them changed."""
+        settings = dataclasses.replace(self.settings, **changes)
+        return sublayer_class.from_settings(settings, dtype=self.dtype_policy, name=name)
 
 
 class TransformerStack(_SizedLayer):

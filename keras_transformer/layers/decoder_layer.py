@@ -45,7 +45,10 @@ class DecoderLayer(TransformerBlock):
     def _create_sublayers(self):
         self.self_attention = self._sublayer(MultiHeadAttention, "self_attention")
         self.add_norm_1 = self._sublayer(AddNormalization, "add_norm_1")
-        self.cross_attention = self._sublayer(MultiHeadAttention, "cross_attention")
+        # A target position has no distance to a source position, so nothing is rotated here.
+        self.cross_attention = self._sublayer(
+            MultiHeadAttention, "cross_attention", rotary_base=None
+        )
         self.add_norm_2 = self._sublayer(AddNormalization, "add_norm_2")
         self.feed_forward = self._sublayer(FeedForward, "feed_forward")
         self.add_norm_3 = self._sublayer(AddNormalization, "add_norm_3")

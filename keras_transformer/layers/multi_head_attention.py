@@ -5,11 +5,12 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.checks import check_even, check_positive, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._heads import merge_heads, split_heads
 from keras_transformer.layers.dot_product_attention import DotProductAttention
+from keras_transformer.layers.rotary_embedding import rotary_embedding
 from keras_transformer.settings import BlockSettings
 
 
@@ -25,9 +26,12 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         d_v: size of the values, per head.
         d_model: size of the output, D.
         rate: dropout rate of the attention weights.
+        rotary_base: base of the rotary position embeddings of queries and keys (see
+            `rotary_embedding`); None for none. They are meant for self-attention.
 
     Raises:
-        ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
+        ValueError: if a size is not a positive integer, `rate` is not in [0, 1), `rotary_base` is
+            not positive, or `d_k` is odd with rotary position embeddings.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.2.
@@ -48,15 +52,26 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
     """
 
     def __init__(
-        self, h: int, d_k: int, d_v: int, d_model: int, rate: float = 0.0, **kwargs: Any
+        self,
+        h: int,
+        d_k: int,
+        d_v: int,
+        d_model: int,
+        rate: float = 0.0,
+        rotary_base: float | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
+        if rotary_base is not None:
+            check_positive(rotary_base=rotary_base)
+            check_even(d_k=d_k)
         self.h = h
         self.d_k = d_k
         self.d_v = d_v
         self.d_model = d_model
         self.rate = rate
+        self.rotary_base = rotary_base
         # One matrix for all heads: splitting the result is cheap, and one large product is faster
         # than h small ones.
         self.query_projection = self._dense(h * d_k, "query_projection")
@@ -68,8 +83,9 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
-        sizes = (settings.h, settings.d_k, settings.d_v, settings.d_model, settings.attention_rate)
-        return cls(*sizes, **kwargs)  # type: ignore[arg-type]
+        sizes = (settings.h, settings.d_k, settings.d_v, settings.d_model)
+        options = (settings.attention_rate, settings.rotary_base)
+        return cls(*sizes, *options, **kwargs)  # type: ignore[arg-type]
 
     def _dense(self, units, name):
         return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
@@ -100,21 +116,32 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         """
         return self.attend(queries, *self.project(keys, values), attention_mask=attention_mask)
 
-    def project(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    def project(
+        self, keys: Tensor, values: Tensor, start: Tensor | int = 0
+    ) -> tuple[Tensor, Tensor]:
         """Computes the keys and values of all heads, which decoding reuses in every step.
 
         Args:
             keys: (B, S, any).
             values: (B, S, any).
+            start: position of the first key, for rotary position embeddings.
 
         Returns:
             Keys, (B, N, S, d_k), and values, (B, N, S, d_v).
         """
         keys, values = self.key_projection(keys), self.value_projection(values)
-        return split_heads(keys, self.h), split_heads(values, self.h)
+        return self._rotated(split_heads(keys, self.h), start), split_heads(values, self.h)
+
+    def _rotated(self, x, start):
+        return x if self.rotary_base is None else rotary_embedding(x, self.rotary_base, start)
 
     def attend(
-        self, queries: Tensor, keys: Tensor, values: Tensor, attention_mask: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        attention_mask: Tensor | None = None,
+        start: Tensor | int = 0,
     ) -> Tensor:
         """Computes the attention with projected keys and values.
 
@@ -122,6 +149,7 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
             queries: (B, T, any).
             keys, values: the result of `project`.
             attention_mask: see `call`.
+            start: position of the first query, for rotary position embeddings.
 
         Returns:
             (B, T, D).
@@ -135,6 +163,7 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
                 )
             attention_mask = ops.expand_dims(attention_mask, axis=-3)  # (B, 1, T, S) or (1, T, S)
         queries = split_heads(self.query_projection(queries), self.h)  # (B, N, T, d_k)
+        queries = self._rotated(queries, start)
         context = self.attention(queries, keys, values, attention_mask=attention_mask)
         return self.output_projection(merge_heads(context))  # (B, N, T, d_v) -> (B, T, D)
 
@@ -169,13 +198,14 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         Returns:
             (B, 1, D), and the next cache.
         """
-        new, index = self.project(x, x), (0, 0, position, 0)
+        new, index = self.project(x, x, position), (0, 0, position, 0)
         keys, values = (ops.slice_update(x, index, y) for x, y in zip(cache, new, strict=True))
-        return self.attend(x, keys, values, attention_mask), (keys, values)
+        return self.attend(x, keys, values, attention_mask, position), (keys, values)
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"h": self.h, "d_k": self.d_k, "d_v": self.d_v, "d_model": self.d_model}
-        return {**super().get_config(), **sizes, "rate": self.rate}
+        options = {"rate": self.rate, "rotary_base": self.rotary_base}
+        return {**super().get_config(), **sizes, **options}
 
     def compute_output_shape(
         self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape

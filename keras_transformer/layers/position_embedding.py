@@ -6,11 +6,18 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_even, check_length, check_positive, check_sizes
+from keras_transformer._utils.checks import (
+    check_even,
+    check_length,
+    check_positive,
+    check_sizes,
+    given,
+)
 from keras_transformer._utils.deprecation import warn_deprecated
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._position_embedding import PositionEmbedding
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
+from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -26,13 +33,15 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
             are computed on demand.
         vocab_size: size of the vocabulary, V.
         output_dim: size of the embeddings, D, even.
-        base: base of the wavelengths, see `sinusoidal_encoding`.
+        base: base of the wavelengths, see `sinusoidal_encoding`. With None, no encodings are added,
+            for models whose attention knows the positions (see `rotary_embedding`).
         freeze_words: whether to replace the token embeddings by the unscaled sinusoidal encodings
             of the ids. The layer is then not trainable; it is meant for visualization.
 
     Raises:
-        ValueError: if a size is not a positive integer, `output_dim` is odd, or a sequence is
-            longer than `seq_length` (not checked inside a graph of unknown length).
+        ValueError: if a size is not a positive integer, `output_dim` is odd, `freeze_words` is set
+            without a base, or a sequence is longer than `seq_length` (not checked inside a graph of
+            unknown length).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), sections 3.4 and 3.5.
@@ -49,7 +58,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         seq_length: int | None,
         vocab_size: int,
         output_dim: int,
-        base: float = 10000.0,
+        base: float | None = 10000.0,
         freeze_words: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -58,10 +67,21 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
             base = kwargs.pop("n")
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
         check_even(output_dim=output_dim)
-        check_positive(base=base)
+        check_positive(**given(base=base))
+        if freeze_words and base is None:
+            raise ValueError("`freeze_words` needs a base. Received: base=None")
         self.base = base
         self.freeze_words = freeze_words
         self.words = self._frozen_embedding() if freeze_words else self._learned_embedding()
+
+    @classmethod
+    def from_settings(
+        cls, settings: BlockSettings, seq_length: int | None, vocab_size: int, **kwargs: Any
+    ) -> Self:
+        """Creates the layer from `BlockSettings`; without encodings if attention is rotary."""
+        if settings.rotary_base is not None:
+            kwargs["base"] = None
+        return cls(seq_length, vocab_size, settings.d_model, **kwargs)
 
     def _learned_embedding(self):
         # With this standard deviation, the embeddings multiplied by √D are as large as the position
@@ -96,6 +116,8 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         words = self.words(ids)
         if not self.freeze_words:
             words = words * math.sqrt(self.output_dim)
+        if self.base is None:
+            return words
         positions = sinusoidal_encoding(ops.shape(ids)[1], self.output_dim, self.base, start)
         return words + ops.cast(positions, words.dtype)
 

@@ -182,8 +182,8 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         self.seq_length = seq_length
         self.tie_output = tie_output
         settings, dtype = self.settings, self.dtype_policy
-        self.embedding = PositionEmbeddingFixedWeights(
-            seq_length, vocab_size, settings.d_model, dtype=dtype, name="embedding"
+        self.embedding = PositionEmbeddingFixedWeights.from_settings(
+            settings, seq_length, vocab_size, dtype=dtype, name="embedding"
         )
         self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         if not tie_output:

@@ -212,7 +212,7 @@ class _Norm:
 
 
 class _Embedding:
-    """Word embeddings plus sinusoidal positions."""
+    """Word embeddings plus sinusoidal positions, unless attention is rotary."""
 
     def __init__(self, layer, pre_norm):
         self._center = _centered if pre_norm else _same
@@ -222,6 +222,8 @@ class _Embedding:
         self._positions = np.zeros((0, layer.output_dim), "float32")
 
     def __call__(self, ids, start):
+        if self._base is None:
+            return self._words[ids]
         end = start + (ids.shape[1] if ids.ndim == 2 else 1)
         positions = self._positions  # other threads may replace it
         if end > len(positions):
@@ -293,13 +295,20 @@ class _SelfAttention:
         self.splits = (layer.h * layer.d_k, 2 * layer.h * layer.d_k)
         query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5)
         key, value = _Dense.of(layer.key_projection), _Dense.of(layer.value_projection)
+        self.rotation = None
+        if layer.rotary_base is not None:
+            self.rotation = _Rotation(layer)
+            query, key = (self.rotation.paired(x) for x in (query, key))
         self.projections = _joined(query, key, value).after(norm)  # one product
         self.output = _Dense.of(layer.output_projection).centered(norm is not None)
 
     def __call__(self, x, sentences, mask):
         first, second = self.splits
         y = self.projections(x)
-        shape = (sentences, len(x) // sentences, self.heads, -1)
+        length = len(x) // sentences
+        if self.rotation:
+            self.rotation(y.reshape(sentences, length, -1), 0, length)
+        shape = (sentences, length, self.heads, -1)
         parts = (y[:, :first], y[:, first:second], y[:, second:])
         queries, keys, values = (z.reshape(shape).swapaxes(1, 2) for z in parts)
         scores = queries @ keys.swapaxes(2, 3)  # (B, N, S, S)
@@ -316,6 +325,8 @@ class _SelfAttention:
             cache[:] = (_grown(x) for x in cache)
         first, second = self.splits
         y = self.projections(x)
+        if self.rotation:
+            self.rotation(y, position, position + 1)
         queries, keys, values = y[:, :first], y[:, first:second], y[:, second:]
         shape = (len(x), self.heads, -1)
         cache[0][:, :, position] = keys.reshape(shape)
@@ -324,6 +335,40 @@ class _SelfAttention:
         weights = _softmax((keys @ queries.reshape(*shape, 1))[..., 0])
         context = weights[:, :, None] @ values
         return self.output(context.reshape(len(x), -1))
+
+
+class _Rotation:
+    """Rotary position embeddings of queries and keys, as products of complex numbers.
+
+    Args:
+        layer: a `MultiHeadAttention`.
+    """
+
+    def __init__(self, layer):
+        shape = (layer.h, 2, layer.d_k // 2)
+        # The real and the imaginary part of a number are adjacent.
+        self._order = np.arange(layer.h * layer.d_k).reshape(shape).swapaxes(1, 2).ravel()
+        exponents = -np.arange(0, layer.d_k, 2, dtype="float32") / layer.d_k
+        self._frequencies = np.tile(np.float32(layer.rotary_base) ** exponents, 2 * layer.h)
+        self._factors = np.zeros((0, len(self._frequencies)), "complex64")
+
+    def paired(self, projection):
+        """Returns the projection of the queries or the keys with the order that rotating needs."""
+        return _Dense(projection.kernel[:, self._order], projection.bias[self._order])
+
+    def __call__(self, y, start, end):
+        """Rotates queries and keys in place.
+
+        Args:
+            y: float32 (..., T, Q), which begins with the queries and the keys of all heads.
+            start, end: first position, and the one after the last.
+        """
+        factors = self._factors  # other threads may replace it
+        if end > len(factors):
+            angles = np.arange(2 * end, dtype="float32")[:, None] * self._frequencies
+            factors = self._factors = np.exp(1j * angles).astype("complex64")
+        numbers = y[..., : 2 * factors.shape[1]].view("complex64")
+        numbers *= factors[start:end]
 
 
 class _CrossAttention:

@@ -132,8 +132,8 @@ class TransformerModel(SettingsMixin, Translator):
             self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
 
     def _embedding(self, vocab_size, name):
-        return PositionEmbeddingFixedWeights(
-            None, vocab_size, self.settings.d_model, dtype=self.dtype_policy, name=name
+        return PositionEmbeddingFixedWeights.from_settings(
+            self.settings, None, vocab_size, dtype=self.dtype_policy, name=name
         )
 
     def build(self, input_shape: Any) -> None:

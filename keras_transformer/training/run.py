@@ -20,7 +20,7 @@ from keras_transformer.inference.translate import Translate
 from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
-from keras_transformer.runs.config import LEARNING_RATE_SCALES, RunConfig
+from keras_transformer.runs.config import RunConfig, best_learning_rate_scale
 from keras_transformer.runs.folder import RunFolder, make_model, read_references
 from keras_transformer.runs.lock import training_lock
 from keras_transformer.training.samples import format_samples
@@ -211,23 +211,29 @@ def make_optimizer(config, dtype, updates):
         dtype: dtype policy of the model.
         updates: number of updates of the run.
     """
-    optimizer = Adam(
-        _make_schedule(config, updates),
-        beta_1=0.9,  # "Attention Is All You Need", section 5.3
-        beta_2=0.98,
-        epsilon=1e-9,
-        global_clipnorm=config.clip_norm,
-        use_ema=config.ema > 0,
+    schedule = _make_schedule(config, updates)
+    options = {
+        "epsilon": 1e-9,  # "Attention Is All You Need", section 5.3
+        "global_clipnorm": config.clip_norm,
+        "use_ema": config.ema > 0,
         # Keras updates the EMA after each batch, even if gradients are only accumulated.
-        ema_momentum=config.ema ** (1 / config.accumulation),
-        gradient_accumulation_steps=config.accumulation if config.accumulation > 1 else None,
-    )
+        "ema_momentum": config.ema ** (1 / config.accumulation),
+        "gradient_accumulation_steps": config.accumulation if config.accumulation > 1 else None,
+    }
+    beta_1, beta_2 = 0.9, 0.98  # same section
+    if config.optimizer == "muon":
+        options |= {"weight_decay": None, "adam_weight_decay": None}
+        optimizer = keras.optimizers.Muon(
+            schedule, adam_beta_1=beta_1, adam_beta_2=beta_2, **options
+        )
+    else:
+        optimizer = Adam(schedule, beta_1, beta_2, **options)
     # Small gradients underflow in float16 unless the loss is scaled.
     return keras.optimizers.LossScaleOptimizer(optimizer) if dtype == "mixed_float16" else optimizer
 
 
 def _make_schedule(config, updates):
-    scale = config.learning_rate_scale or LEARNING_RATE_SCALES[config.model][config.decay]
+    scale = config.learning_rate_scale or best_learning_rate_scale(config)
     if config.decay != "linear":  # does not depend on the length of the run
         return WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
     warm_up = min(config.warmup_steps, max(1, int(_MAX_WARM_UP * updates)))

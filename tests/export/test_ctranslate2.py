@@ -206,6 +206,7 @@ def test_most_int8_translations_are_identical(ours, export):
         *({"norm_first": a, "tie_output": b} for a in (False, True) for b in (False, True)),
         {"activation": "gelu"},
         {"activation": "swish"},
+        {"rotary_base": 100.0},
         {"tie_output": True, "share_embeddings": True},
     ],
     ids=str,

@@ -33,6 +33,13 @@ class TestContract(LayerContract):
         return MultiHeadAttention(**SIZES, **kwargs)
 
 
+class TestRotary(TestContract):
+    zero_gradients = ()  # the bias is rotated like the keys
+
+    def make(self, **kwargs):
+        return MultiHeadAttention(**{**SIZES, "d_k": 4}, rotary_base=100.0, **kwargs)
+
+
 def test_bad_sizes_are_refused():
     def make(**kwargs):
         return MultiHeadAttention(**{**SIZES, **kwargs})

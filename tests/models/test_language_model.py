@@ -26,6 +26,7 @@ TRANSFORMER = {
 VARIANTS = {
     "lstm": (LSTMLanguageModel, LSTM),
     "transformer": (TransformerLanguageModel, TRANSFORMER),
+    "rotary": (TransformerLanguageModel, {**TRANSFORMER, "d_k": 4, "rotary_base": 100.0}),
     "untied": (TransformerLanguageModel, {**TRANSFORMER, "tie_output": False}),
     "post_norm": (TransformerLanguageModel, {**TRANSFORMER, "norm_first": False}),
 }

@@ -29,6 +29,7 @@ VARIANTS = {
     "post-norm": {},
     "pre-norm": {"norm_first": True, "epsilon": 0.1},
     "tied pre-norm": {"norm_first": True, "tie_output": True},
+    "rotary": {"norm_first": True, "d_k": 4, "rotary_base": 100.0},
     "Marian": {
         "activation": "swish",
         "tie_output": True,
@@ -46,7 +47,9 @@ def make_model(model_class=TransformerModel, **kwargs):
     return model
 
 
-@pytest.fixture(scope="module", params=some_of(VARIANTS, quick=("post-norm", "tied pre-norm")))
+@pytest.fixture(
+    scope="module", params=some_of(VARIANTS, quick=("post-norm", "tied pre-norm", "rotary"))
+)
 def model(request):
     return make_model(**request.param)
 

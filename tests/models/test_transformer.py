@@ -31,6 +31,7 @@ LARGER = {"d_k": 16, "d_v": 16, "d_model": 32, "d_ff": 64, "n": 1}
 VARIANTS = {
     "post_norm": {},
     "pre_norm": {"norm_first": True, "activation": "gelu"},
+    "rotary": {"d_k": 4, "rotary_base": 100.0},
     "tied": {"tie_output": True},
     "tied_with_bias": {"tie_output": True, "output_bias": True},
     "shared": {"enc_vocab_size": 13, "share_embeddings": True},
@@ -42,14 +43,19 @@ class _Transformer:
     model_class = TransformerModel
     sizes = SIZES
     larger = LARGER
-    zero_gradient = ("key_projection/bias",)  # softmax ignores a constant added to all scores
 
     @classmethod
     def arguments(cls, **kwargs):
         return group_settings({**cls.sizes, **kwargs})
 
+    @staticmethod
+    def zero_gradients(variant):
+        # Softmax ignores a constant added to all scores, but not one that is rotated.
+        rotary = "rotary_base" in variant
+        return ("cross_attention/key_projection/bias",) if rotary else ("key_projection/bias",)
 
-@variants(VARIANTS, quick=("tied_with_bias", "tied_and_shared"))
+
+@variants(VARIANTS, quick=("rotary", "tied_with_bias", "tied_and_shared"))
 class TestTransformer(_Transformer, TranslatorContract):
     pass
 
@@ -68,6 +74,13 @@ def test_any_length_is_allowed():
     source, target_input = np.tile(SOURCE, (1, 9)), np.tile(TARGET_INPUT, (1, 9))
     assert model((source, target_input)).shape == (2, 45, 13)
     assert model((SOURCE[:, :1], TARGET_INPUT[:, :1])).shape == (2, 1, 13)
+
+
+def test_rotary_models_have_no_sinusoids():
+    same = np.full((1, 3), 5)
+    for base, expected in ((100.0, True), (None, False)):
+        words = numpy(make(d_k=4, rotary_base=base).source_embedding(same))
+        assert np.array_equal(words, words[:, [1, 2, 0]]) is expected
 
 
 def test_the_cache_covers_all_steps():

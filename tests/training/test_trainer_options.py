@@ -14,6 +14,7 @@ from tiny import SMOOTHED_LOSS, CallAt, make_dataset
 
 from keras_transformer import RunConfig, Trainer
 from keras_transformer.backends import backend_module
+from keras_transformer.runs.config import best_learning_rate_scale
 from keras_transformer.runs.folder import make_model
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
@@ -23,6 +24,7 @@ CONFIG = RunConfig(d_model=32, h=2, d_ff=64, n=1, warmup_steps=20, learning_rate
 OPTIONS = {
     "float16": {"dtype": "mixed_float16"},
     "all": {"ema": 0.9, "accumulation": 3, "clip_norm": 1.0},
+    "muon": {"optimizer": "muon", "rotary_base": 100.0},
 }
 # Overflows, so that the first steps only lower the scale.
 LARGE_SCALE = 2.0**30
@@ -176,6 +178,7 @@ def schedule_of(config, updates=1000):
     ],
 )
 def test_each_model_has_its_own_default_learning_rate_scale(model, decay, scale):
+    assert best_learning_rate_scale(RunConfig(optimizer="muon")) == pytest.approx(0.9, abs=0.01)
     for given in (None, 0.7):
         sizes = {"d_model": 64, "warmup_steps": 100}
         config = RunConfig(model=model, decay=decay, learning_rate_scale=given, **sizes)
@@ -223,6 +226,9 @@ def test_make_optimizer_follows_the_settings():
     assert (paper["beta_1"], paper["beta_2"], paper["epsilon"]) == (0.9, 0.98, 1e-9)
     assert not paper["use_ema"] and not paper["global_clipnorm"]
     assert options(clip_norm=1.5)["global_clipnorm"] == 1.5
+    muon = options(optimizer="muon", clip_norm=1.5)
+    assert (muon["name"], muon["adam_beta_2"], muon["global_clipnorm"]) == ("muon", 0.98, 1.5)
+    assert muon["weight_decay"] is muon["adam_weight_decay"] is None
     averaged = options(ema=0.9, accumulation=4)
     assert averaged["use_ema"] and averaged["gradient_accumulation_steps"] == 4
     assert averaged["ema_momentum"] ** 4 == pytest.approx(0.9)  # applied after each of four batches

@@ -234,7 +234,7 @@ FAULTS = (
         "MultiHeadAttention.step",
         "self.project(x, x, position)",
         "self.project(x, x)",
-        "models/test_language_model",
+        "models/test_transformer",
     ),
     _fault(
         "cross-attention rotated",

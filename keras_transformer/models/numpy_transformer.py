@@ -227,7 +227,8 @@ class _Embedding:
         end = start + (ids.shape[1] if ids.ndim == 2 else 1)
         positions = self._positions  # other threads may replace it
         if end > len(positions):
-            waves = sinusoidal_encoding(2 * end, positions.shape[1], self._base)
+            # At least 64, which are enough for most sentences: JAX compiles anew for each length.
+            waves = sinusoidal_encoding(max(64, 2 * end), positions.shape[1], self._base)
             positions = self._positions = self._center(_array(waves))
         return self._words[ids] + positions[start:end]
 

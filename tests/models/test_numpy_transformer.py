@@ -70,6 +70,14 @@ def test_steps_equal_the_model(model, expected):
         assert_close(numpy_model.step(TARGET[:, i], i, state), expected[:, i])
 
 
+def test_long_sentences_after_short_ones(model):
+    numpy_model, first = NumpyTransformer(model), TARGET[:, :1]
+    longer = np.tile(SOURCE[:, :2], (1, 40))  # 80 tokens, more than the first tables hold
+    for source in (SOURCE, longer):
+        logits = numpy_model.step(first[:, 0], 0, numpy_model.start(source))
+        assert_close(logits, ops.convert_to_numpy(model((source, first), training=False))[:, 0])
+
+
 def test_sentences_that_leave_and_rows_that_change_places(model, expected):
     numpy_model = NumpyTransformer(model)
     state = numpy_model.start(SOURCE, copies=2)

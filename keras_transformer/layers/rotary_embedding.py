@@ -1,10 +1,10 @@
 """Rotary position embeddings."""
 
-import numpy as np
 from keras import ops
 
-from keras_transformer._utils.checks import check_even, check_positive
+from keras_transformer._utils.checks import check_even
 from keras_transformer._utils.types import Tensor
+from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 
 
 def rotary_embedding(x: Tensor, base: float = 10000.0, start: Tensor | int = 0) -> Tensor:
@@ -12,8 +12,8 @@ def rotary_embedding(x: Tensor, base: float = 10000.0, start: Tensor | int = 0) 
 
     Entries i and i + H/2 of the vector at position t are the coordinates of a point, which is
     rotated by t / base^(2i/H). So the product of a rotated query and a rotated key depends on their
-    contents and on the distance between their positions. The angles are computed in float32
-    whatever the dtype.
+    contents and on the distance between their positions. The angles are those of
+    `sinusoidal_encoding`, computed in float32 whatever the dtype.
 
     Shape letters: B batch, N heads, T length, H size of a head.
 
@@ -41,11 +41,8 @@ def rotary_embedding(x: Tensor, base: float = 10000.0, start: Tensor | int = 0) 
     """
     size = x.shape[-1]
     check_even(head_size=size)
-    check_positive(base=base)
-    frequencies = np.float32(base) ** (-np.arange(0, size, 2, dtype="float32") / size)
-    positions = ops.cast(start + ops.arange(ops.shape(x)[-2]), "float32")  # (T,)
-    angles = ops.expand_dims(positions, -1) * frequencies  # (T, H / 2)
-    cosines, sines = (ops.cast(y, x.dtype) for y in (ops.cos(angles), ops.sin(angles)))
+    waves = sinusoidal_encoding(ops.shape(x)[-2], size, base, start)  # (T, H)
+    sines, cosines = (ops.cast(waves[:, i::2], x.dtype) for i in (0, 1))  # (T, H / 2)
     first, second = ops.split(x, 2, axis=-1)
     rotated = (first * cosines - second * sines, first * sines + second * cosines)
     return ops.concatenate(rotated, axis=-1)

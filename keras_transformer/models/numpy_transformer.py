@@ -211,26 +211,44 @@ class _Norm:
         return y
 
 
+class _PositionTable:
+    """A table with a row per position, made from the sinusoidal encodings; grows on demand.
+
+    Args:
+        size, base: arguments of `sinusoidal_encoding`.
+        convert: function from encodings, float32 (T, size), to rows of the table.
+    """
+
+    def __init__(self, size, base, convert):
+        self._size, self._base, self._convert = size, base, convert
+        self._rows = ()
+
+    def __call__(self, start, end):
+        rows = self._rows  # other threads may replace it
+        if end > len(rows):
+            # At least 64, which are enough for most sentences: JAX compiles anew for each length.
+            waves = sinusoidal_encoding(max(64, 2 * end), self._size, self._base)
+            rows = self._rows = self._convert(_array(waves))
+        return rows[start:end]
+
+
 class _Embedding:
     """Word embeddings plus sinusoidal positions, unless attention is rotary."""
 
     def __init__(self, layer, pre_norm):
-        self._center = _centered if pre_norm else _same
+        center = _centered if pre_norm else _same
         words = _array(layer.words.embeddings) * np.float32(math.sqrt(layer.output_dim))
-        self._words = self._center(words)
-        self._base = layer.base
-        self._positions = np.zeros((0, layer.output_dim), "float32")
+        self._words = center(words)
+        self._positions = None
+        if layer.base is not None:
+            self._positions = _PositionTable(layer.output_dim, layer.base, center)
 
     def __call__(self, ids, start):
-        if self._base is None:
-            return self._words[ids]
+        words = self._words[ids]
+        if self._positions is None:
+            return words
         end = start + (ids.shape[1] if ids.ndim == 2 else 1)
-        positions = self._positions  # other threads may replace it
-        if end > len(positions):
-            # At least 64, which are enough for most sentences: JAX compiles anew for each length.
-            waves = sinusoidal_encoding(max(64, 2 * end), positions.shape[1], self._base)
-            positions = self._positions = self._center(_array(waves))
-        return self._words[ids] + positions[start:end]
+        return words + self._positions(start, end)
 
 
 class _Block:
@@ -346,12 +364,14 @@ class _Rotation:
     """
 
     def __init__(self, layer):
+        self._heads = 2 * layer.h  # of queries and keys
         shape = (layer.h, 2, layer.d_k // 2)
         # The real and the imaginary part of a number are adjacent.
         self._order = np.arange(layer.h * layer.d_k).reshape(shape).swapaxes(1, 2).ravel()
-        exponents = -np.arange(0, layer.d_k, 2, dtype="float32") / layer.d_k
-        self._frequencies = np.tile(np.float32(layer.rotary_base) ** exponents, 2 * layer.h)
-        self._factors = np.zeros((0, len(self._frequencies)), "complex64")
+        self._factors = _PositionTable(layer.d_k, layer.rotary_base, self._to_factors)
+
+    def _to_factors(self, waves):
+        return np.tile(waves[:, 1::2] + 1j * waves[:, ::2], self._heads)  # cos + i sin
 
     def paired(self, projection):
         """Returns the projection of the queries or the keys with the order that rotating needs."""
@@ -364,12 +384,9 @@ class _Rotation:
             y: float32 (..., T, Q), which begins with the queries and the keys of all heads.
             start, end: first position, and the one after the last.
         """
-        factors = self._factors  # other threads may replace it
-        if end > len(factors):
-            angles = np.arange(2 * end, dtype="float32")[:, None] * self._frequencies
-            factors = self._factors = np.exp(1j * angles).astype("complex64")
+        factors = self._factors(start, end)
         numbers = y[..., : 2 * factors.shape[1]].view("complex64")
-        numbers *= factors[start:end]
+        numbers *= factors
 
 
 class _CrossAttention:

@@ -223,10 +223,10 @@ FAULTS = (
         "layers/test_position_embedding",
     ),
     _fault(
-        "rotary angles in the dtype of the vectors",
+        "sines and cosines of the rotation swapped",
         "rotary_embedding",
-        '"float32")  # (T,)',
-        "x.dtype)",
+        "for i in (0, 1)",
+        "for i in (1, 0)",
         "layers/test_rotary_embedding",
     ),
     _fault(

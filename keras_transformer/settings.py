@@ -5,9 +5,9 @@ from typing import Any, Self
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import (
-    check_even,
     check_positive,
     check_rate,
+    check_rotary,
     check_sizes,
     given,
 )
@@ -84,9 +84,8 @@ class BlockSettings(ArgumentNamesMixin):
             attention_rate=self.attention_rate,
             activation_rate=self.activation_rate,
         )
-        check_positive(**given(epsilon=self.epsilon, rotary_base=self.rotary_base))
-        if self.rotary_base is not None:
-            check_even(d_k=self.d_k)
+        check_positive(**given(epsilon=self.epsilon))
+        check_rotary(self.rotary_base, self.d_k)
 
     def _head_size(self):
         if self.d_model % self.h:

@@ -73,6 +73,13 @@ def check_even(**sizes):
             )
 
 
+def check_rotary(rotary_base, d_k):
+    """Raises a ValueError if heads of size `d_k` cannot have rotary position embeddings."""
+    if rotary_base is not None:
+        check_positive(rotary_base=rotary_base)
+        check_even(d_k=d_k)
+
+
 def check_length(length, **limit):
     """Raises a ValueError if a sequence is longer than a limit.
 

@@ -197,8 +197,8 @@ def _make_spec(model):
     activation = specs.Activation[_ACTIVATIONS[keras.activations.get(settings.activation)]]
     kind = {"pre_norm": settings.norm_first, "activation": activation}
     if settings.rotary_base is not None:
-        rotary = {"rotary_dim": settings.d_k, "rotary_base": settings.rotary_base}
-        kind |= {**rotary, "rotary_interleave": False}
+        kind |= {"rotary_dim": settings.d_k, "rotary_interleave": False}
+        kind["rotary_base"] = settings.rotary_base
     stacks = (specs.TransformerEncoderSpec, specs.TransformerDecoderSpec)
     spec = specs.TransformerSpec(*(stack(settings.n, settings.h, **kind) for stack in stacks))
     _, spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = SPECIAL_TOKENS

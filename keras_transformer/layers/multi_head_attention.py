@@ -5,7 +5,7 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_even, check_positive, check_sizes
+from keras_transformer._utils.checks import check_rotary, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._heads import merge_heads, split_heads
@@ -63,9 +63,7 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
-        if rotary_base is not None:
-            check_positive(rotary_base=rotary_base)
-            check_even(d_k=d_k)
+        check_rotary(rotary_base, d_k)
         self.h = h
         self.d_k = d_k
         self.d_v = d_v

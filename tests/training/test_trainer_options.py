@@ -178,7 +178,6 @@ def schedule_of(config, updates=1000):
     ],
 )
 def test_each_model_has_its_own_default_learning_rate_scale(model, decay, scale):
-    assert best_learning_rate_scale(RunConfig(optimizer="muon")) == pytest.approx(0.9, abs=0.01)
     for given in (None, 0.7):
         sizes = {"d_model": 64, "warmup_steps": 100}
         config = RunConfig(model=model, decay=decay, learning_rate_scale=given, **sizes)
@@ -228,6 +227,7 @@ def test_make_optimizer_follows_the_settings():
     assert options(clip_norm=1.5)["global_clipnorm"] == 1.5
     muon = options(optimizer="muon", clip_norm=1.5)
     assert (muon["name"], muon["adam_beta_2"], muon["global_clipnorm"]) == ("muon", 0.98, 1.5)
+    assert best_learning_rate_scale(RunConfig(optimizer="muon")) == pytest.approx(0.9, abs=0.01)
     assert muon["weight_decay"] is muon["adam_weight_decay"] is None
     averaged = options(ema=0.9, accumulation=4)
     assert averaged["use_ema"] and averaged["gradient_accumulation_steps"] == 4

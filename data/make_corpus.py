@@ -2,11 +2,8 @@
 
 The corpus consists of the hand-written pairs in `everyday.tsv` and of sentences generated from
 patterns. The random seed of each pattern derives from its name, so the output is reproducible.
-
-`python data/make_corpus.py --wide FILE` writes a corpus that also has the pairs of `topics.tsv`.
 """
 
-import argparse
 import os
 import random
 import re
@@ -31,8 +28,8 @@ from parts import PATTERNS, Draw, Unsuitable
 
 HERE = Path(__file__).resolve().parent
 EVERYDAY = HERE / "everyday.tsv"
-TOPICS = HERE / "topics.tsv"
-FIRST = HERE / "first-sentences.tsv"
+# Sentences for tests, which the corpus leaves out.
+HELD_OUT = [HERE / "first-sentences.tsv", HERE / "blind-sentences.tsv"]
 CORPUS = HERE / "english-german.tsv"
 # Importing these modules registers their patterns in PATTERNS.
 MODULES = (
@@ -107,14 +104,11 @@ def draw_pattern(name, function, quota, taken, counts):
     return pairs
 
 
-def make_by_pattern(written=(EVERYDAY,)):
-    """Returns a dictionary from pattern names to pairs; "everyday" has the hand-written ones.
-
-    Args:
-        written: paths of the files of hand-written pairs.
-    """
-    everyday = [pair for path in written for pair in read_pairs(path)]
-    taken, counts = {key(english) for english, *_ in everyday + read_pairs(FIRST)}, {}
+def make_by_pattern():
+    """Returns a dictionary from pattern names to pairs; "everyday" has the hand-written ones."""
+    everyday = read_pairs(EVERYDAY)
+    held_out = [line for path in HELD_OUT for line in read_pairs(path)]
+    taken, counts = {key(english) for english, *_ in everyday + held_out}, {}
     by_pattern = {"everyday": everyday}
     for name, function, quota in sorted(PATTERNS):
         by_pattern[name] = draw_pattern(name, function, quota, taken, counts)
@@ -128,18 +122,12 @@ def make_text(by_pattern):
     return "".join(f"{english}\t{german}\n" for english, german in pairs)
 
 
-def write(path=CORPUS, written=(EVERYDAY,)):
+def write(path=CORPUS):
     """Writes the corpus atomically."""
     temporary = path.with_suffix(".part")
-    temporary.write_bytes(make_text(make_by_pattern(written)).encode("utf-8"))
+    temporary.write_bytes(make_text(make_by_pattern()).encode("utf-8"))
     os.replace(temporary, path)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Generates the English-German corpus.")
-    parser.add_argument("--wide", type=Path, metavar="FILE", help="write the wide corpus instead")
-    wide = parser.parse_args().wide
-    if wide:
-        write(wide, (EVERYDAY, TOPICS))
-    else:
-        write()
+    write()

@@ -24,6 +24,9 @@ from keras_transformer.data.tokenizers import (
     unknown_share,
 )
 
+# The default size of the validation part and of the test part. More sentences than the largest size
+# are worth more in the training part.
+_SHARE, _LARGEST_PART = 0.1, 2000
 _MANY_UNKNOWN = 0.5  # share of unknown words above which a warning is printed
 
 # Reasons why pairs are dropped.
@@ -160,8 +163,9 @@ class PrepareDataset:
 
     Args:
         n_sentences: number of pairs to use, from the first on; None for all.
-        validation_share: share of the source sentences in the validation part.
-        test_share: share of the source sentences in the test part.
+        validation_share: share of the source sentences in the validation part; None for a tenth,
+            but at most 2,000 sentences.
+        test_share: share of the source sentences in the test part, likewise.
         min_count: minimum count of a word in the training part; rarer words are unknown.
         max_length: maximum number of words and punctuation marks; pairs with more on either side
             are dropped.
@@ -184,8 +188,8 @@ class PrepareDataset:
     def __init__(
         self,
         n_sentences: int | None = None,
-        validation_share: float = 0.1,
-        test_share: float = 0.1,
+        validation_share: float | None = None,
+        test_share: float | None = None,
         min_count: int = 1,
         max_length: int = 128,
         seed: int = 0,
@@ -196,7 +200,8 @@ class PrepareDataset:
         check_sizes(min_count=min_count, max_length=max_length, vocab_size=vocab_size)
         check_sizes(**given(n_sentences=n_sentences))
         check_choice(("auto", "words", "bpe"), tokenizer=tokenizer)
-        if not (validation_share > 0 and test_share > 0 and validation_share + test_share < 1):
+        shares = [_SHARE if x is None else x for x in (validation_share, test_share)]
+        if not (min(shares) > 0 and sum(shares) < 1):
             raise ValueError(
                 "`validation_share` and `test_share` must be positive, and their sum less than 1. "
                 f"Received: validation_share={validation_share}, test_share={test_share}"
@@ -242,11 +247,9 @@ class PrepareDataset:
             )
         kept, dropped = self._group_by_source(pairs[: self.n_sentences])
         kept = _remove_held_out(kept, [*(validation or ()), *(test or ())], dropped)
-        validation_share = self.validation_share if validation is None else 0.0
-        test_share = self.test_share if test is None else 0.0
-        train, validation_groups, test_groups = self._split(
-            kept, (validation_share, test_share), dropped
-        )
+        parts = ((self.validation_share, validation), (self.test_share, test))
+        sizes = [_size_of_part(len(kept), share) if part is None else None for share, part in parts]
+        train, validation_groups, test_groups = self._split(kept, sizes, dropped)
         train = _ungroup(train)
         sources = [source for source, _ in train]
         targets = [target for _, target in train]
@@ -346,19 +349,25 @@ class PrepareDataset:
     def _too_long(self):
         return f"more than {self.max_length} tokens"
 
-    def _split(self, groups, shares, dropped):
-        sizes = [round(len(groups) * share) for share in shares]
-        n_train = len(groups) - sum(sizes)
-        empty = any(share and not size for share, size in zip(shares, sizes, strict=True))
-        if n_train < 1 or empty:
+    def _split(self, groups, sizes, dropped):
+        """Splits off a validation and a test part of these sizes; None for a part that is given."""
+        n_validation, n_test = (size or 0 for size in sizes)
+        n_train = len(groups) - n_validation - n_test
+        if n_train < 1 or 0 in sizes:
             raise ValueError(
                 "There are too few different source sentences for a training, a validation and a "
                 f"test part: give more pairs. Received: {len(groups)}; dropped: {dropped}"
             )
         order = np.random.default_rng(self.seed).permutation(len(groups))
         shuffled = [groups[i] for i in order]
-        test_start = n_train + sizes[0]
+        test_start = n_train + n_validation
         return shuffled[:n_train], shuffled[n_train:test_start], shuffled[test_start:]
+
+
+def _size_of_part(n_sentences, share):
+    if share is None:
+        return min(round(n_sentences * _SHARE), _LARGEST_PART)
+    return round(n_sentences * share)
 
 
 def _remove_held_out(groups, held_out, dropped):

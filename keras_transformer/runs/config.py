@@ -10,6 +10,7 @@ from keras_transformer import __version__
 from keras_transformer._utils.checks import (
     check_choice,
     check_integers,
+    check_numbers,
     check_positive,
     check_rate,
     given,
@@ -57,9 +58,11 @@ class RunConfig:
         None, "path of the sentence pairs: .tsv, .txt or .pkl (None: the bundled corpus)"
     )
     validation: str | None = _setting(
-        None, "path of the validation file (None: a tenth of the sentences)"
+        None, "path of the validation file (None: a tenth of the sentences, at most 2,000)"
     )
-    test: str | None = _setting(None, "path of the test file (None: a tenth of the sentences)")
+    test: str | None = _setting(
+        None, "path of the test file (None: a tenth of the sentences, at most 2,000)"
+    )
     stream: bool = _setting(
         False, "read the pairs from disk while training, for files that do not fit into memory"
     )
@@ -109,20 +112,20 @@ class RunConfig:
     norm_first: bool = _setting(
         True, "normalize before each sublayer (True: stable at high learning rates)"
     )
-    rotary_base: float | None = _setting(
-        None,
-        "base of rotary position embeddings, in place of the paper's sinusoids; try 1000 (None: "
-        "sinusoids)",
+    rotary_base: float = _setting(
+        1000.0,
+        "base of rotary position embeddings, or 0 for the paper's sinusoids (1000: knows the order "
+        "of words after fewer updates than sinusoids)",
     )
     tie_output: bool = _setting(
         True, "share the target embedding with the output layer (True: fewer weights to learn)"
     )
 
     epochs: int | None = _setting(
-        None, "maximum number of epochs (None: those of some 3,500 updates, at least 5, at most 15)"
+        None, "maximum number of epochs (None: those of some 1,600 updates, at least 3, at most 15)"
     )
     batch_size: int = _setting(
-        48, "sentence pairs per batch (48: enough updates within a few epochs)"
+        96, "sentence pairs per batch (96: enough updates within a few epochs)"
     )
     batch_tokens: int | None = _setting(
         None, "tokens per batch on each side, padding included (None: use batch_size)"
@@ -131,9 +134,9 @@ class RunConfig:
         1, "accumulate gradients over this many batches per update, to save memory (1: no need)"
     )
     optimizer: str = _setting(
-        "adam",
-        "adam, or muon for the matrices of the layers, whose updates it makes orthogonal; it needs "
-        "fewer of them, in larger batches (adam: as in the paper)",
+        "auto",
+        "adam, as in the paper; muon, which makes the updates of the matrices of the layers "
+        "orthogonal and needs fewer of them; or auto (auto: muon for a Transformer, else adam)",
     )
     warmup_steps: int = _setting(
         200,
@@ -147,7 +150,7 @@ class RunConfig:
     )
     learning_rate_scale: float | None = _setting(
         None,
-        "factor on the paper's learning rate (None: the best: 0.64; with muon 0.9; bahdanau 3; "
+        "factor on the paper's learning rate (None: the best: 1.1; with adam 0.64; bahdanau 3; "
         "luong 1.2)",
     )
     label_smoothing: float = _setting(
@@ -184,6 +187,7 @@ class RunConfig:
             check_integers(1, maximum, **{name: values[name]} if name in values else {})
         check_positive(**{name: values[name] for name in _POSITIVE if name in values})
         check_rate(**{name: values[name] for name in _RATES})
+        check_numbers(0, _LONGEST_BASE, rotary_base=self.rotary_base)
         check_integers(0, MAX_SEED, seed=self.seed, keep_weights=self.keep_weights)
         for name, choices in _CHOICES.items():
             check_choice(choices, **{name: values[name]})
@@ -197,6 +201,12 @@ class RunConfig:
             )
         self._check_data()
 
+    @property
+    def uses_muon(self) -> bool:
+        """Whether the optimizer is Muon."""
+        muon = "muon" if self.model == "transformer" else "adam"
+        return (muon if self.optimizer == "auto" else self.optimizer) == "muon"
+
     def block_settings(self) -> BlockSettings:
         """Returns the `BlockSettings` of a Transformer.
 
@@ -204,7 +214,8 @@ class RunConfig:
             ValueError: if `d_model` is not divisible by `h`.
         """
         values = dataclasses.asdict(self)
-        return BlockSettings(**{name: values[name] for name in SETTING_NAMES if name in values})
+        settings = {name: values[name] for name in SETTING_NAMES if name in values}
+        return BlockSettings(**{**settings, "rotary_base": self.rotary_base or None})
 
     def _check_data(self):
         Limits.scaled(self.data_limits)
@@ -308,9 +319,10 @@ def _check_type(field, value):
 
 
 # Values of fields that earlier versions did not have, where they differ from the defaults.
-_EARLIER = {"decay": "inverse_sqrt"}
+_EARLIER = {"decay": "inverse_sqrt", "rotary_base": 0.0, "optimizer": "adam"}
 
 _ANY_SIZE = 10**9
+_LONGEST_BASE = 10**9
 # The first four also limit what a `config.json` from elsewhere can make `make_model` build.
 MAX_SIZES = {
     "d_model": 2**16,
@@ -325,7 +337,7 @@ MAX_SIZES = {
     "accumulation": 10**6,
     **dict.fromkeys(("n_sentences", "min_count", "warmup_steps", "patience"), _ANY_SIZE),
 }
-_POSITIVE = ("clip_norm", "learning_rate_scale", "rotary_base")
+_POSITIVE = ("clip_norm", "learning_rate_scale")
 _RATES = ("rate", "attention_rate", "activation_rate", "label_smoothing", "bpe_dropout", "ema")
 
 DTYPES = ("auto", "float32", "mixed_bfloat16", "mixed_float16")
@@ -336,14 +348,14 @@ LEARNING_RATE_SCALES = {
     "bahdanau": dict.fromkeys(DECAYS, 3.0),
     "luong": {"linear": 1.2, "inverse_sqrt": 3.0},
 }
-_MUON_SCALE = 1.4  # the factor of Muon on these
+_MUON_SCALE = 1.7  # the factor of Muon on these
 MODELS = tuple(LEARNING_RATE_SCALES)
 _CHOICES = {
     "dtype": DTYPES,
     "tokenizer": ("auto", "words", "bpe"),
     "model": MODELS,
     "decay": DECAYS,
-    "optimizer": ("adam", "muon"),
+    "optimizer": ("auto", "adam", "muon"),
     "monitor": ("loss", "bleu"),
 }
 
@@ -351,7 +363,7 @@ _CHOICES = {
 def best_learning_rate_scale(config):
     """Returns the factor on the paper's learning rate that a `RunConfig` without one takes."""
     scale = LEARNING_RATE_SCALES[config.model][config.decay]
-    return scale * _MUON_SCALE if config.optimizer == "muon" else scale
+    return scale * _MUON_SCALE if config.uses_muon else scale
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -363,8 +375,10 @@ PRESETS: dict[str, dict[str, Any]] = {
         "d_ff": 2048,
         "n": 6,
         "norm_first": False,
+        "rotary_base": 0.0,
         "epochs": 15,
         "batch_size": 64,
+        "optimizer": "adam",
         "warmup_steps": 4000,
         "decay": "inverse_sqrt",
         "learning_rate_scale": 1.0,

@@ -32,7 +32,7 @@ _SAMPLES = 5  # number of test translations in the report
 _LOW_BLEU = 5
 # The default number of epochs: enough updates for a corpus of any size, but a small one is not
 # repeated until the model memorizes it.
-_UPDATES, _MIN_EPOCHS, _MAX_EPOCHS = 3500, 5, 15
+_UPDATES, _MIN_EPOCHS, _MAX_EPOCHS = 1600, 3, 15
 
 
 def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
@@ -221,11 +221,12 @@ def make_optimizer(config, dtype, updates):
         "gradient_accumulation_steps": config.accumulation if config.accumulation > 1 else None,
     }
     beta_1, beta_2 = 0.9, 0.98  # same section
-    if config.optimizer == "muon":
+    if config.uses_muon:
         options |= {"weight_decay": None, "adam_weight_decay": None}
-        optimizer = keras.optimizers.Muon(
-            schedule, adam_beta_1=beta_1, adam_beta_2=beta_2, **options
-        )
+        options |= {"adam_beta_1": beta_1, "adam_beta_2": beta_2}
+        # Embeddings learn better at twice the rate. Three iterations score as well as five, which
+        # take a seventh more of a training step.
+        optimizer = keras.optimizers.Muon(schedule, adam_lr_ratio=2.0, ns_steps=3, **options)
     else:
         optimizer = Adam(schedule, beta_1, beta_2, **options)
     # Small gradients underflow in float16 unless the loss is scaled.

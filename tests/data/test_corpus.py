@@ -28,11 +28,6 @@ def everyday():
     return set(make_corpus.read_pairs(make_corpus.EVERYDAY))
 
 
-@pytest.fixture(scope="module")
-def topics():
-    return make_corpus.read_pairs(make_corpus.TOPICS)
-
-
 def clause(subject, verb, tense="present", *objects, **more):
     """Creates a clause from English words."""
     items = tuple(Complement(item) for item in objects)
@@ -66,7 +61,7 @@ def test_the_shipped_file_has_what_the_first_patterns_make(pairs, everyday, monk
 
 
 def test_writing_leaves_no_temporary_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(make_corpus, "make_by_pattern", lambda _: {"everyday": [("Yes.", "Ja.")]})
+    monkeypatch.setattr(make_corpus, "make_by_pattern", lambda: {"everyday": [("Yes.", "Ja.")]})
     make_corpus.write(tmp_path / "corpus.tsv")
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.tsv"]
     assert (tmp_path / "corpus.tsv").read_bytes() == b"Yes.\tJa.\n"
@@ -83,25 +78,8 @@ def test_every_line_is_one_pair_with_a_unique_english_sentence(pairs):
     assert len({english for english, _ in pairs}) == len(pairs)
 
 
-def test_the_topics_have_new_pairs_with_the_same_translations(everyday, topics):
-    taken = {make_corpus.key(english) for english, *_ in make_corpus.read_pairs(make_corpus.FIRST)}
-    taken |= {make_corpus.key(english) for english, _ in everyday}
-    keys = [make_corpus.key(english) for english, _ in topics]
-    assert len(keys) == len(set(keys)) > 13_500 and not taken & set(keys)
-    test_short_and_full_forms_have_one_translation([*everyday, *topics])
-
-
-def test_no_pattern_makes_a_sentence_of_the_topics(topics, monkeypatch):
-    monkeypatch.setattr(make_corpus, "PATTERNS", sorted(make_corpus.PATTERNS)[:12])
-    made = make_corpus.make_by_pattern((make_corpus.EVERYDAY, make_corpus.TOPICS))
-    generated = {make_corpus.key(x) for name in made if name != "everyday" for x, _ in made[name]}
-    assert len(generated) > 500 and set(topics) <= set(made["everyday"])
-    assert not generated & {make_corpus.key(english) for english, _ in made["everyday"]}
-
-
-def test_characters_and_punctuation(pairs, everyday, topics):
-    everyday = everyday | set(topics)
-    for english, german in [*pairs, *topics]:
+def test_characters_and_punctuation(pairs, everyday):
+    for english, german in pairs:
         assert re.fullmatch(r"[A-Za-zé ,.?!'-]+", english), english
         assert re.fullmatch(r"[A-Za-zÄÖÜäöüßé ,.?!'-]+", german), german
         for text in (english, german):

@@ -37,7 +37,7 @@ NON_DEFAULTS = {
     "attention_rate": 0.1,
     "activation_rate": 0.2,
     "norm_first": False,
-    "rotary_base": 1000.0,
+    "rotary_base": 100.0,
     "tie_output": False,
     "epochs": 3,
     "batch_size": 17,
@@ -229,7 +229,7 @@ def test_error_names_unknown_fields_and_the_writing_version():
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.parent.name)
 def test_a_missing_field_takes_its_default_or_the_earlier_behavior(path):
     """Runs of earlier versions lack the fields that were added later."""
-    earlier = {"decay": "inverse_sqrt"}
+    earlier = {"decay": "inverse_sqrt", "rotary_base": 0.0, "optimizer": "adam"}
     text = path.read_text(encoding="utf-8")
     saved = RunConfig.from_json(text)
     for field in dataclasses.fields(RunConfig):

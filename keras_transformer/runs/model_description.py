@@ -61,7 +61,7 @@ class ModelDescription:
             settings = given(**dataclasses.asdict(config.block_settings()))
             return cls("TransformerModel", {**settings, **sizes, **ties})
         units = {"d_model": config.d_model, "units": config.d_model}
-        options = {**sizes, **units, "rate": config.rate, "attention": config.model}
+        options = {**sizes, **units, "rate": config.dropout_rate, "attention": config.model}
         return cls("RecurrentTranslator", options)
 
     @classmethod

@@ -68,8 +68,8 @@ def test_writing_leaves_no_temporary_file(tmp_path, monkeypatch):
 
 
 def test_corpus_size(pairs, everyday):
-    assert 40_000 <= len(pairs) <= 42_000
-    assert len(everyday) >= 2_700
+    assert 57_000 <= len(pairs) <= 60_000
+    assert len(everyday) >= 20_000
     assert len(make_corpus.PATTERNS) >= 200
 
 
@@ -104,7 +104,7 @@ def test_all_words_of_the_lexicon_are_used(pairs, everyday):
 def test_few_words_are_rare(pairs):
     counts = Counter(word for english, _ in pairs for word in set(make_corpus.words_of(english)))
     rare = [word for word, count in counts.items() if count < 5 and not word.endswith("'s")]
-    assert len(rare) <= 150, sorted(rare)
+    assert len(rare) <= 0.2 * len(counts), sorted(rare)
 
 
 def test_separable_prefixes_are_not_doubled():
@@ -122,7 +122,9 @@ def test_short_and_full_forms_have_one_translation(pairs):
 
 
 def test_who_is_hungry_has_hunger_in_german(pairs):
-    found = [german for english, german in pairs if re.search("hungry|thirsty", english)]
+    found = [
+        german for english, german in pairs if re.search("(?<!look )(hungry|thirsty)", english)
+    ]
     assert len(found) >= 50
     assert all("Hunger" in german or "Durst" in german for german in found)
 

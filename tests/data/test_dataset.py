@@ -62,6 +62,14 @@ def test_shares_count_distinct_sources(dataset):
     assert [len(set(sources(halved, part))) for part in PARTS] == [50, 20, 30]
 
 
+def test_at_most_2000_sentences_are_held_out_unless_a_share_is_given():
+    pairs = [(f"word {i}", f"Wort {i}") for i in range(25_000)]
+    dataset = PrepareDataset()(pairs)
+    assert [len(getattr(dataset, part)) for part in PARTS] == [21_000, 2000, 2000]
+    dataset = PrepareDataset(test_share=0.2)(pairs)
+    assert [len(getattr(dataset, part)) for part in PARTS] == [18_000, 2000, 5000]
+
+
 def test_all_translations_of_a_source_are_in_the_same_part(dataset):
     for pairs in (dataset.train, dataset.validation):
         found = {}

@@ -108,7 +108,23 @@ def test_base_has_the_sizes_of_the_paper():
     assert (base.n, base.d_model, base.d_ff, base.h) == (6, 512, 2048, 8)
     assert (base.rate, base.label_smoothing, base.warmup_steps) == (0.1, 0.1, 4000)
     assert not base.norm_first and base.learning_rate_scale == 1.0
-    assert base.decay == "inverse_sqrt"
+    assert base.decay == "inverse_sqrt" and not base.uses_muon
+    assert base.block_settings().rotary_base is None
+
+
+def test_dropout_is_off_for_the_bundled_corpus_only():
+    for config, rate in (
+        (RunConfig(), 0),
+        (RunConfig(data="a.tsv"), 0.1),
+        (RunConfig(rate=0.3), 0.3),
+    ):
+        assert config.block_settings().rate == rate
+
+
+def test_muon_is_the_default_of_a_transformer():
+    assert RunConfig().uses_muon and not RunConfig(model="luong").uses_muon
+    assert not RunConfig(optimizer="adam").uses_muon
+    assert RunConfig(model="luong", optimizer="muon").uses_muon
 
 
 def test_sizes_increase_with_each_preset():

@@ -51,7 +51,7 @@ def main():
     from keras_transformer.runs.folder import make_model
     from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
 
-    config = RunConfig(n_sentences=arguments.n_sentences, seed=arguments.seed)
+    config = RunConfig(data=arguments.pairs, n_sentences=arguments.n_sentences, seed=arguments.seed)
     dataset = PrepareDataset(config.n_sentences, seed=config.seed)(read_pairs(arguments.pairs))
     keras.utils.set_random_seed(config.seed)
     dtype = "mixed_bfloat16" if backend_module().describe_device().bfloat16 else "float32"

@@ -45,6 +45,8 @@ def read_arguments():
     for name in ("run", "resume"):  # may come from the recipe, but do not apply here
         changes.pop(name)
     own = {name: changes.pop(name) for name in ("updates", "rounds", "joeynmt", "only")}
+    # The model and the optimizer that the peers have, too.
+    changes = {"rate": 0.1, "rotary_base": 0.0, "optimizer": "adam", **changes}
     config = RunConfig.from_preset(changes.pop("preset") or "small", **changes)
     if config.dtype == "auto":
         dtype = "mixed_bfloat16" if describe_cpu().bfloat16 else "float32"

@@ -133,7 +133,7 @@ history = beginner.fit(batches, validation_data=watched, **options).history
 
 # %% [markdown]
 # So here is another one of the same size, which `make small-bert` made in ten minutes and which was
-# kept in `data/small-bert`. It has read the 37,000 sentences of the corpus twelve times, without
+# kept in `data/small-bert`. It has read the 53,000 sentences of the corpus twelve times, without
 # those that are held out here.
 
 # %%

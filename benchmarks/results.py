@@ -16,7 +16,8 @@ from pathlib import Path
 from timing import made_with, use_one_core
 
 ROOT = Path(__file__).resolve().parents[1]
-FIRST_SENTENCES = ROOT / "data" / "first-sentences.tsv"
+# Sentences of beginners, to be translated exactly as one of their references.
+SENTENCES = ["first-sentences", "blind-sentences"]
 # The runs of each table: a label and the flags of scripts/train.py.
 TABLES = {
     "default": {"default run": []},
@@ -50,15 +51,16 @@ def train(folder, flags):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def evaluate(folder, with_first_sentences):
+def evaluate(folder, with_sentences):
     """Returns the numbers of a table row except the time."""
     from keras_transformer import RunFolder, evaluate_run
 
     greedy, beam = (evaluate_run(folder, **options)[0] for options in ({}, {"beam_size": 4}))
     loss = min(row["validation_loss"] for row in RunFolder(folder).read_history())
     numbers = [loss, greedy.bleu, greedy.chrf, beam.bleu, beam.chrf]
-    if with_first_sentences:
-        numbers.append(evaluate_run(folder, test=FIRST_SENTENCES, beam_size=4)[0].exact)
+    if with_sentences:
+        tests = [ROOT / "data" / f"{name}.tsv" for name in SENTENCES]
+        numbers += [evaluate_run(folder, test=test, beam_size=4)[0].exact for test in tests]
     return numbers
 
 
@@ -80,11 +82,11 @@ def main():
             seconds = train(folder, ["--seed", str(seed), *flags, *changes])
             rows.setdefault(label, []).append([seconds, *evaluate(folder, own)])
     names = ["CPU s", "validation loss", "BLEU", "chrF", "BLEU, beam 4", "chrF, beam 4"]
-    names += ["first sentences, %"] * own
+    names += [f"{name.replace('-', ' ')}, %" for name in SENTENCES] * own
     print("\n| run | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 1))
     for label, results in rows.items():
         columns = zip(*results, strict=True)
-        digits = [0, 2, 1, 1, 1, 1, 1]
+        digits = [0, 2, 1, 1, 1, 1, 1, 1]
         cells = [cell(values, d) for values, d in zip(columns, digits, strict=False)]
         print(f"| {label} | " + " | ".join(cells) + " |")
     seeds = ", ".join(map(str, arguments.seeds))

@@ -193,9 +193,9 @@ plt.show()
 
 # %% [markdown]
 # What has training made of it? These are the heads of the trained encoder that comes with the
-# project. Click one to enlarge it. In layer 1, head 2, *a* attends to *car*, more strongly than any
-# other word to another: to choose between *ein* and *eine*, German needs the noun's gender. For
-# most of the other heads such a short story cannot be told.
+# project. Click one to enlarge it. In layer 2, head 3, *a* attends to *car*, past the adjective and
+# more strongly than any other word to another: to choose between *ein* and *eine*, German needs the
+# noun's gender. For most of the other heads such a short story cannot be told.
 
 # %%
 translate = Translate.from_run("../data/bundled-run")
@@ -206,9 +206,9 @@ AttentionPage(hypothesis_views(hypothesis)[:1], sentence, height=680)
 # %% [markdown]
 # One sentence may be an accident. So here are 120 sentences that the model has not been trained on.
 # Of all their articles, how many attend most to one of the next two words, where the noun or its
-# adjective stands? In layer 1, head 2 nine of ten, in two other heads three of four, in one two of
-# five, in the others not much more than by chance, or less. Yet no head is only for articles: other
-# words use it, too, and the attention says where a head looks, not what the model makes of it.
+# adjective stands? In layer 2, head 3 almost all, in four other heads a third to a half, in the
+# others less than by chance. Yet no head is only for articles: other words use it, too, and the
+# attention says where a head looks, not what the model makes of it.
 
 # %%
 english = [source for source, _ in RunFolder("../data/bundled-run").read_test()][::25][:120]

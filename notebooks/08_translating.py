@@ -35,7 +35,7 @@ from keras_transformer._utils.special_tokens import END_ID, START_ID
 keras.utils.set_random_seed(0)
 
 # %% [markdown]
-# The small translator that comes with the project (`make bundled-run` made it, in a quarter of an hour).
+# The small translator that comes with the project (`make bundled-run` made it, in fifteen minutes).
 # If you have trained one, write its folder instead, such as `../runs/english-german`.
 
 # %%
@@ -200,10 +200,9 @@ Image(f"{scratch.name}/attention.png", width=760)
 
 # %% [markdown]
 # Another sentence, to look at head by head: click one to enlarge it. English *did … buy* becomes
-# *hat … gekauft*. In layer 2, head 1, *hat* attends to *did*, and in head 3 of that layer *gekauft*
-# attends to *buy*. But look at *nicht*: heads 3 and 4 of layer 2 attend to *buy* while it is
-# chosen, most other heads to *not*. An average over the heads would hide that, and no single head
-# is "the" alignment.
+# *hat … gekauft*. In layer 2, head 3, *hat* attends to *did*, and *gekauft* to *buy*. But look at
+# *nicht*: head 1 of layer 2 attends to *buy* while it is chosen, the other heads of that layer to
+# *not*. An average over the heads would hide that, and no single head is "the" alignment.
 
 # %%
 negated = "The old woman did not buy the book."

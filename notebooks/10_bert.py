@@ -156,12 +156,13 @@ plt.show()
 # %% [markdown]
 # After three epochs the beginner is still above the dotted line of the hidden words: it does not
 # even know how frequent they are, let alone their context. That takes more text. The kept model's
-# loss was 5.0, 3.8 and 3.2 after its first three epochs, each of eighteen times as many sentences.
+# loss was 4.9, 3.7 and 3.3 after its first three epochs, each of 26 times as many sentences.
 #
 # Below, ▢ is the gap. Read the percentages: after *wants to* the kept model expects an infinitive,
-# as it should, and *buy* and *rent* come first; what one drinks is most likely coffee. But it is
-# sure of nothing. At the first gap it knows that somebody is doing something, and not what one does
-# with books. Which *kind* of word fits is learned long before which word.
+# as it should, and *buy* comes first. But it is sure of nothing. At the first gap it knows that
+# somebody is doing something, and not what one does with books; and *we are* … *ing* makes it think
+# of languages that are learned, not of what one drinks. Which *kind* of word fits is learned long
+# before which word.
 #
 # **Try it**: sentences of your own, also with words that the corpus does not have.
 
@@ -235,10 +236,10 @@ for text in ("The film was wonderful.", "The soup was cold and nobody was sorry.
     print(text, classify(text))
 
 # %% [markdown]
-# Counting words alone is right in some 68% of such splits, which is all that the network from
-# nothing has learned. Pre-training helps, although the margin of error of 60 sentences is 6
-# percentage points. But its sentences say who reads which book, not what is good or bad, and the
-# first of the two opinions above is misunderstood. The published BERT, which has read what people
+# Counting words alone is right in some 68% of such splits, and neither network is better than that;
+# the margin of error of 60 sentences is 6 percentage points. What has been read here says who reads
+# which book, not what is good or bad, and the first of the two opinions above is misunderstood:
+# what pre-training brings depends on what was read. The published BERT, which has read what people
 # write of films and hotels, is right in 93% of such cases after the same fine-tuning (section 4.1
 # of its paper, SST-2).
 

@@ -360,9 +360,9 @@ vectors = patient_7.source_embedding(padded)
 print(np.array(patient_7.source_mask(padded, vectors)))
 
 # %% [markdown]
-# Padding is recognized by a vector of zeros. But these vectors already contain their *positions*,
-# so that none is zero. (A widely used TensorFlow implementation did this until Kyubyong/transformer
-# pull request 69.) Masks are made from the ids.
+# Padding is recognized by a vector of zeros. But no row of this table is zero. (In a widely used
+# TensorFlow implementation the *positions* had been added, until Kyubyong/transformer pull request
+# 69.) Masks are made from the ids.
 
 # %%
 patient_7.source_mask = lambda source, vectors: padding_mask(source)
@@ -378,9 +378,9 @@ models = {"healthy": healthy, "patient_8": patient_8}
 draw_attention("cross", short, german_words, english_words, heads=slice(2, 3), **models)
 
 # %% [markdown]
-# The third head of the first layer: a word of the translation (a row) looks at the source. The
-# whole translation is given here. Compare the rows of patient 8: which give away more attention
-# than one word has, which less? **What must hold for each row?**
+# The third head of the first layer: a word of the translation (a row) looks at the source. Compare
+# the rows of patient 8: which give away more attention than one word has, which less? **What must
+# hold for each row?**
 
 # %%
 ask(testing.check_weights_sum_to_one, look(patient_8, "cross", short))
@@ -399,7 +399,7 @@ assert faulty.translate(patient_8, sentences) == expected
 # ## Patient 9: fine, until it speaks
 #
 # The loss on the test pairs, where the model is given the right words so far, is exactly that of
-# the healthy one. Its translations stutter.
+# the healthy one. Its translations stutter now and then.
 
 # %%
 patient_9, translations = admit(9)
@@ -431,7 +431,7 @@ faulty.show(patient_9.cache_index)
 
 # %% [markdown]
 # Each key is written one place too far, where it is not read until the next step: the model never
-# sees the word that it has just written, and so writes it again.
+# sees the word that it has just written, and may write it again.
 
 # %%
 patient_9.cache_index = lambda position: position
@@ -489,8 +489,7 @@ plt.show()
 # 5, 6, 7 and 10 pass for models that need "a bit more training". Therefore test properties first,
 # on an untrained model, in a second; and keep a sound curve to compare with.
 #
-# How to use the checks on a layer of your own, and which published bugs they find: the page
-# *Testing attention layers* (`docs/testing.md`).
+# How to check a layer of your own, and which published bugs this finds: `docs/testing.md`.
 
 # %% [markdown]
 # ## Exercises

@@ -111,7 +111,8 @@ def test_each_sublayer_has_its_own_dropout_rate():
 
 def test_run_config_creates_the_settings():
     config = RunConfig(d_model=8, h=2, d_ff=16, n=3, rate=0.0, attention_rate=0.2)
-    assert config.block_settings() == dataclasses.replace(SETTINGS, norm_first=True)
+    expected = dataclasses.replace(SETTINGS, norm_first=True, rotary_base=1000.0)
+    assert config.block_settings() == expected
 
 
 class TestArguments:

@@ -47,7 +47,7 @@ class RunConfig:
     Example:
         >>> config = kt.RunConfig(d_model=256, epochs=3)
         >>> config.d_model, config.epochs, config.batch_size
-        (256, 3, 48)
+        (256, 3, 96)
         >>> kt.RunConfig.from_json(config.to_json()) == config
         True
     """

@@ -39,7 +39,7 @@ def test_the_quickstart_trains_a_translator(tmp_path):
     )
     assert process.returncode == 0, process.stderr
     loss, accuracy = re.search(r"\[([\d.]+), ([\d.]+)\] \(32, ", process.stdout).groups()
-    assert float(loss) < 1.7 and float(accuracy) > 0.9  # the loss is smoothed
+    assert float(loss) < 2.0 and float(accuracy) > 0.85  # the loss is smoothed
     model = keras.saving.load_model(tmp_path / "translator.keras")
     assert isinstance(model, TransformerModel)
     printed = process.stdout.splitlines()[-1]

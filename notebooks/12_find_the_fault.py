@@ -485,8 +485,8 @@ for axes, names, factor, label in (
 plt.show()
 
 # %% [markdown]
-# Only patients that cannot write at all would have been noticed without comparison. Patients 3, 5 to
-# 7, 9 and 10 pass for models that need "a bit more training". Therefore test properties first,
+# Only patients that cannot write at all would have been noticed without comparison. Patients 3, 5
+# to 7, 9 and 10 pass for models that need "a bit more training". Therefore test properties first,
 # on an untrained model, in a second; and keep a sound curve to compare with.
 #
 # How to check a layer of your own, and which published bugs this finds: `docs/testing.md`.

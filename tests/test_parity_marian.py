@@ -144,7 +144,7 @@ def test_greedy_translations(ours, theirs, tokenizer, pairs, allow_unknown, no_r
     inputs = tokenizer(list(pairs[0]), return_tensors="pt", padding=True)
     bad = [[tokenizer.pad_token_id], [tokenizer.unk_token_id]][: 1 if allow_unknown else 2]
     options = {"no_repeat_ngram_size": 2} if no_repetition else {}
-    settings = {"num_beams": 1, "do_sample": False, "max_new_tokens": 90, **options}
+    settings = {"num_beams": 1, "do_sample": False, "max_new_tokens": 120, **options}
     generated = theirs.generate(**inputs, **settings, bad_words_ids=bad).numpy()[:, 1:]
     found = ours.hypotheses(list(pairs[0]), allow_unknown=allow_unknown, **options)
     lines = [hypothesis for (hypothesis,) in found]
@@ -155,7 +155,8 @@ def test_greedy_translations(ours, theirs, tokenizer, pairs, allow_unknown, no_r
         assert text == line.text or "[UNK]" in line.text
     ended = sum(line.tokens[-1] == "[END]" for line in lines)
     unknown = sum("[UNK]" in line.tokens for line in lines)
-    assert 5 < ended < 95 and bool(unknown) == allow_unknown
+    # With random weights, the unknown token may repeat itself for ever.
+    assert (ended > 5 or allow_unknown) and ended < 95 and bool(unknown) == allow_unknown
     assert len({line.text for line in lines}) > 30
 
 

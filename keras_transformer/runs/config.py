@@ -191,7 +191,7 @@ class RunConfig:
             check_integers(1, maximum, **{name: values[name]} if name in values else {})
         check_positive(**{name: values[name] for name in _POSITIVE if name in values})
         check_rate(**{name: values[name] for name in _RATES if name in values})
-        check_numbers(0, _LONGEST_BASE, rotary_base=self.rotary_base)
+        check_numbers(0, _ANY_SIZE, rotary_base=self.rotary_base)
         check_integers(0, MAX_SEED, seed=self.seed, keep_weights=self.keep_weights)
         for name, choices in _CHOICES.items():
             check_choice(choices, **{name: values[name]})
@@ -208,8 +208,9 @@ class RunConfig:
     @property
     def uses_muon(self) -> bool:
         """Whether the optimizer is Muon."""
-        muon = "muon" if self.model == "transformer" else "adam"
-        return (muon if self.optimizer == "auto" else self.optimizer) == "muon"
+        return self.optimizer == "muon" or (
+            self.optimizer == "auto" and self.model == "transformer"
+        )
 
     @property
     def dropout_rate(self) -> float:
@@ -334,7 +335,6 @@ def _check_type(field, value):
 _EARLIER = {"decay": "inverse_sqrt", "rotary_base": 0.0, "optimizer": "adam"}
 
 _ANY_SIZE = 10**9
-_LONGEST_BASE = 10**9
 # The first four also limit what a `config.json` from elsewhere can make `make_model` build.
 MAX_SIZES = {
     "d_model": 2**16,

@@ -54,9 +54,9 @@ def test_a_table_of_results_has_a_row_per_run_with_all_seeds(tmp_path):
     quick = ["--flags", "--preset", "tiny", "--epochs", "1", "--n-sentences", "200"]
     arguments = ["default", "--seeds", "3", "--runs", str(tmp_path), *quick]
     output = run_code(code, *arguments, KERAS_BACKEND="tensorflow")
-    ((label, seconds, *scores),) = table_rows(output)
-    assert label == "default run" and len(scores) == 6
-    for cell in (seconds, *scores):
+    ((label, *results),) = table_rows(output)
+    assert label == "default run" and len(results) == 8  # seconds, loss, and six scores
+    for cell in results:
         value, mean = map(float, cell.split(";"))
         assert value == mean >= 0
     assert "keras_transformer 0." in output.splitlines()[-1]

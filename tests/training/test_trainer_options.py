@@ -22,7 +22,7 @@ from keras_transformer.training.run import make_optimizer, number_of_epochs, num
 EPOCHS = 3
 CONFIG = RunConfig(d_model=32, h=2, d_ff=64, n=1, warmup_steps=20, learning_rate_scale=0.3)
 OPTIONS = {
-    "float16": {"dtype": "mixed_float16", "optimizer": "adam"},
+    "float16": {"dtype": "mixed_float16"},
     "all": {"ema": 0.9, "accumulation": 3, "clip_norm": 1.0},
 }
 # Overflows, so that the first steps only lower the scale.

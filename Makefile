@@ -49,7 +49,7 @@ test-others: .venv/installed
 test-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)
 
-test-all: .venv/installed ## run all tests on both backends (90 minutes); SLICE=3/19 runs one of 19 parts
+test-all: .venv/installed ## run all tests but those of `make fuzz` on both backends (90 minutes); SLICE=3/19 runs one of 19 parts
 	$(MAKE) --jobs 2 test-all-tensorflow test-all-jax
 
 test-all-tensorflow test-all-jax: test-all-%: .venv/installed

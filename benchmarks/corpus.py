@@ -167,6 +167,8 @@ def costs(number, count_lines, *arguments):
             quarter = (lines, run.seconds, run.cpu, run.peak)
 
     run = Run(*arguments, watch=watch)
+    if quarter is None or quarter[0] == number:
+        sys.exit(f"More sentences are needed: these were translated at once. Received: {number}")
     lines, seconds, cpu, peak = quarter
     seconds_each, cpu_each = (
         (x - y) / (number - lines) for x, y in ((run.seconds, seconds), (run.cpu, cpu))

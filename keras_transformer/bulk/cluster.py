@@ -48,8 +48,11 @@ def start_cluster(actors):
             _start_ray(address, actors)
             gpus, cpus = (int(ray.cluster_resources().get(x, 0)) for x in ("GPU", "CPU"))
         except Exception as error:  # Ray raises many types, `Exception` itself among them
-            what = f"The Ray cluster at RAY_ADDRESS={address} cannot be joined"
-            what = what if address else "Ray cannot be started on this machine"
+            what = "Ray cannot be started on this machine"
+            if address:
+                what = f"The Ray cluster at RAY_ADDRESS={address} cannot be joined"
+                if "RAY_AUTH_MODE" not in os.environ:
+                    what += " (if it asks for a token, set RAY_AUTH_MODE=token)"
             raise OSError(f"{what}. Received: {_summary(error)}") from error
         # Ray replaces the handler of SIGTERM.
         with interruptible():

@@ -29,7 +29,7 @@ train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes
 translate: .venv/tensorflow ## translate with the bundled run; ARGS='"I am hungry."' passes arguments
 	$(BIN)/python scripts/translate.py $(ARGS)
 
-bundled-run: .venv/tensorflow ## train the run that translates without training, data/bundled-run (15 minutes)
+bundled-run: .venv/tensorflow ## train the run that translates without training, data/bundled-run (20 minutes)
 	$(BIN)/python scripts/train.py --run runs/bundled --dtype float32 --epochs 9 --rate 0.05
 	$(BIN)/python scripts/export.py runs/bundled --to float16 --output data/bundled-run --overwrite
 

@@ -194,8 +194,8 @@ for matrix in (np.array(plain), np.array(projected), *weights):
 # translator that comes with the project attends from each German word that it writes (a row) to
 # the English words (the columns), in two layers of four heads each: notebook 05 says why there are
 # several. Click a head to enlarge it. In layer 2, head 3, *kaufen*, at the end of the German
-# sentence, finds *buy* in the middle of the English one. In layer 1, head 2, it looks at *car*: not
-# every head is a dictionary.
+# sentence, finds *buy* in the middle of the English one. In layer 1, head 2, it looks mostly at the
+# period: not every head is a dictionary.
 
 # %%
 translate = Translate.from_run("../data/bundled-run")

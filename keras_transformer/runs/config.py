@@ -39,7 +39,8 @@ class RunConfig:
     default. A run stores its values in `config.json`.
 
     The defaults are the preset "small". A field that is missing from an older `config.json` takes
-    its default, except `decay`: earlier versions had inverse-square-root decay only.
+    its default, except `decay`, `rotary_base` and `optimizer`: earlier versions had
+    inverse-square-root decay, sinusoids and Adam only.
 
     Raises:
         ValueError: if a value is out of range.

@@ -35,7 +35,7 @@ from keras_transformer._utils.special_tokens import END_ID, START_ID
 keras.utils.set_random_seed(0)
 
 # %% [markdown]
-# The small translator that comes with the project (`make bundled-run` made it, in some twenty minutes).
+# The small translator that comes with the project (`make bundled-run` made it, in twenty minutes).
 # If you have trained one, write its folder instead, such as `../runs/english-german`.
 
 # %%

@@ -77,7 +77,11 @@ def check_rotary(rotary_base, d_k):
     """Raises a ValueError if heads of size `d_k` cannot have rotary position embeddings."""
     if rotary_base is not None:
         check_positive(rotary_base=rotary_base)
-        check_even(d_k=d_k)
+        if d_k % 2:
+            raise ValueError(
+                "`d_k`, the size of a head, must be even with rotary position embeddings: change "
+                f"`d_model` or `h`, or leave out `rotary_base`. Received: d_k={excerpt(d_k)}"
+            )
 
 
 def check_length(length, **limit):

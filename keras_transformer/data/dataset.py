@@ -27,6 +27,7 @@ from keras_transformer.data.tokenizers import (
 # The default size of the validation part and of the test part. More sentences than the largest size
 # are worth more in the training part.
 _SHARE, _LARGEST_PART = 0.1, 2000
+_LONG_WORD = 20  # characters, which may become several subwords
 _MANY_UNKNOWN = 0.5  # share of unknown words above which a warning is printed
 
 # Reasons why pairs are dropped.
@@ -81,7 +82,7 @@ class PreparedDataset:
             batch_tokens: number of tokens per batch and side, including padding; None if
                 `batch_size` is given.
             multiple: batches of padding are added until the number of batches is a multiple of
-                this.
+                this, which gradient accumulation over so many batches needs.
             bpe_dropout: probability of skipping a merge (BPE-dropout). Above 0, the pairs are
                 tokenized again for every epoch.
 
@@ -168,7 +169,8 @@ class PrepareDataset:
         test_share: share of the source sentences in the test part, likewise.
         min_count: minimum count of a word in the training part; rarer words are unknown.
         max_length: maximum number of words and punctuation marks; pairs with more on either side
-            are dropped.
+            are dropped. A word of 20 characters or more counts as several; without spaces between
+            words, each character counts.
         seed: seed of the split.
         tokenizer: "words", "bpe" for sub-words, or "auto": "bpe" for streamed pairs, a shared
             vocabulary and languages written without spaces between words, "words" for others.
@@ -257,9 +259,13 @@ class PrepareDataset:
         return PreparedDataset(
             train=train,
             validation=(
-                _ungroup(validation_groups) if validation is None else _normalize_pairs(validation)
+                _ungroup(validation_groups)
+                if validation is None
+                else _complete_pairs(validation, dropped)
             ),
-            test=test_groups if test is None else _with_references(test),
+            test=(
+                test_groups if test is None else _with_references(_complete_pairs(test, dropped))
+            ),
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,
             dropped=dropped,
@@ -308,9 +314,10 @@ class PrepareDataset:
         source, target = tokenizers or self._subword_tokenizers(
             train.sentences(0), train.sentences(1), train.sentences(0, 1)
         )
-        validation = _normalize_pairs(validation)
-        test = _with_references(test)
-        return PreparedDataset(train, validation, test, source, target, train.dropped)
+        dropped = dict(train.dropped)
+        validation = _complete_pairs(validation, dropped)
+        test = _with_references(_complete_pairs(test, dropped))
+        return PreparedDataset(train, validation, test, source, target, dropped)
 
     def _tokenizers(self, sources, targets):
         if self.tokenizer == "bpe" or (
@@ -343,8 +350,11 @@ class PrepareDataset:
         """Returns why a pair is dropped, or None if it is accepted."""
         if not source or not target:
             return _EMPTY
-        longest = max(WordTokenizer.count_tokens(source), WordTokenizer.count_tokens(target))
-        return self._too_long() if longest > self.max_length else None
+        too_long = any(
+            len(x) > self.max_length and _estimate_tokens(x) > self.max_length
+            for x in (source, target)
+        )
+        return self._too_long() if too_long else None
 
     def _too_long(self):
         return f"more than {self.max_length} tokens"
@@ -364,6 +374,14 @@ class PrepareDataset:
         return shuffled[:n_train], shuffled[n_train:test_start], shuffled[test_start:]
 
 
+def _estimate_tokens(sentence):
+    """Estimates the number of tokens before there is a tokenizer."""
+    if is_unsegmented([sentence]):
+        return len(sentence)
+    long_words = sum(len(word) // _LONG_WORD for word in sentence.split())
+    return WordTokenizer.count_tokens(sentence) + long_words
+
+
 def _size_of_part(n_sentences, share):
     if share is None:
         return min(round(n_sentences * _SHARE), _LARGEST_PART)
@@ -378,12 +396,17 @@ def _remove_held_out(groups, held_out, dropped):
     return kept
 
 
-def _normalize_pairs(pairs):
-    return [(_normalize_sentence(source), _normalize_sentence(target)) for source, target in pairs]
+def _complete_pairs(pairs, dropped):
+    """Normalizes given pairs, removes those with an empty side, and counts these."""
+    pairs = [tuple(map(_normalize_sentence, pair)) for pair in pairs]
+    complete = [pair for pair in pairs if all(pair)]
+    if removed := len(pairs) - len(complete):
+        dropped[_EMPTY] = dropped.get(_EMPTY, 0) + removed
+    return complete
 
 
 def _with_references(pairs):
-    return [(source, [target]) for source, target in _normalize_pairs(pairs)]
+    return [(source, [target]) for source, target in pairs]
 
 
 def _normalize_sentence(sentence):

@@ -3,7 +3,10 @@
 import shutil
 from pathlib import Path
 
-from keras_transformer._utils.files import atomic_replace, check_overwriting
+import h5py
+import numpy as np
+
+from keras_transformer._utils.files import atomic_replace, check_overwriting, reserve
 from keras_transformer._utils.types import PathLike
 from keras_transformer.runs.folder import RunFolder
 
@@ -41,11 +44,46 @@ def export_float16(
     """
     run, folder = Path(run), Path(folder)
     check_overwriting(folder, _MARKER, overwrite)
-    model = RunFolder(run).read_model("float16", weights)
+    model = RunFolder(run).read_model(weights=weights)
     with atomic_replace(folder) as temporary:
         temporary.mkdir()
         for name in _COPIED:
             if (run / name).exists():
                 shutil.copy(run / name, temporary)
-        RunFolder(temporary).write_weights(model)
+        _write_float16(model, RunFolder(temporary).weights)
         (temporary / _MARKER).write_text(f"The run {run.name} with weights in float16.\n", "utf-8")
+
+
+def _write_float16(model, file):
+    """Saves the weights of a model in float32, then copies the file with its arrays in float16.
+
+    A model in float16 would do both at once, but JAX cannot initialize a recurrent one.
+    """
+    file.parent.mkdir()
+    exact = file.with_name("float32.weights.h5")
+    for path in (exact, file):
+        reserve(path, model.variables)
+    model.save_weights(exact)
+    with h5py.File(exact) as source, h5py.File(file, "w") as target:
+
+        def copy(name, item):
+            if isinstance(item, h5py.Dataset):
+                target[name] = _to_float16(item[()], name)
+            else:
+                target.create_group(name)
+            target[name].attrs.update(item.attrs)
+
+        source.visititems(copy)
+    exact.unlink()
+
+
+def _to_float16(values, name):
+    if not np.issubdtype(values.dtype, np.floating):
+        return values
+    with np.errstate(over="ignore"):
+        values = values.astype("float16")
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"The weights must be at most 65,504 in float16. Received: a larger one in {name}"
+        )
+    return values

@@ -48,7 +48,7 @@ def check_unicode(text, name):
 
 
 def check_token_count(number, tokens):
-    """Raises a ValueError if a sentence has too many tokens; `number` counts from 1."""
+    """Raises a ValueError if a sentence has too many tokens; `number` counts from 1, or is text."""
     if tokens > MAX_SOURCE_TOKENS:
         raise ValueError(
             f"Sentence {number} is too long: split it into sentences of at most "

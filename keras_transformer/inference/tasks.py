@@ -15,7 +15,7 @@ from keras_transformer._utils.types import PathLike, Texts
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.questions import question_windows
 from keras_transformer.data.wordpiece import WordPieceTokenizer
-from keras_transformer.inference.sentences import check_unicode
+from keras_transformer.inference.sentences import check_texts, check_unicode
 from keras_transformer.models import AnsweringBert, EncoderClassifier
 from keras_transformer.models.bert import Bert, ids_and_segments
 from keras_transformer.models.classifier import masked_mean
@@ -292,12 +292,12 @@ class Classify:
             probability.
 
         Raises:
+            TypeError: if `texts` is neither a string nor a list or tuple of strings.
             ValueError: if a text has an unpaired surrogate.
         """
         if isinstance(texts, str):
             return self([texts])[0]
-        for i, text in enumerate(texts, start=1):
-            check_unicode(text, f"text {i}")
+        check_texts(texts, "a list of texts")
         body, results = self.model.body, []
         encoded = [self.tokenizer.encode(text).ids for text in texts]
         rows = [self.tokenizer.add_special_tokens(ids, length=body.seq_length) for ids in encoded]

@@ -43,11 +43,11 @@ class Hypothesis(NamedTuple):
             requested.
         tokens: the T tokens of the translation, including the end token.
         source_tokens: the S tokens of the sentence, including the end token.
-        attention: the attention weights, or None if they were not requested. A dictionary of
-            float32 arrays: "encoder" (n, N, S, S), "causal" (n, N, T, T) and "cross" (n, N, T, S).
-            Row t of "causal" and "cross" holds the weights with which token t was chosen. Column 0
-            of "causal" is the start token, column t is token t - 1. Recurrent models have "cross"
-            only.
+        attention: the attention weights, or None if they were not requested or the sentence is
+            empty. A dictionary of float32 arrays: "encoder" (n, N, S, S), "causal" (n, N, T, T) and
+            "cross" (n, N, T, S). Row t of "causal" and "cross" holds the weights with which token t
+            was chosen. Column 0 of "causal" is the start token, column t is token t - 1. Recurrent
+            models have "cross" only.
     """
 
     text: str
@@ -289,7 +289,13 @@ class Translate:
             first += len(chunk)
 
     def _hypotheses(self, first, sentences, prefixes=None, **arguments):
-        makers = (self._make_hypotheses, self._make_empty_hypotheses)
+        score = 0.0 if arguments.get("return_scores", True) else None
+        end = SPECIAL_TOKENS[END_ID]
+
+        def make_empty():
+            return [Hypothesis("", score, [end], [end])]
+
+        makers = (self._make_hypotheses, make_empty)
         return self._translate(*makers, first, sentences, prefixes, **arguments)
 
     def _translate(
@@ -439,10 +445,6 @@ class Translate:
     def _make_text(self, i, request, output, replace_unknown, return_attention):
         """Returns the best translation of sentence i of a batch."""
         return self._read(i, 0, request, output, replace_unknown)[0]
-
-    def _make_empty_hypotheses(self):
-        end = SPECIAL_TOKENS[END_ID]
-        return [Hypothesis("", 0.0, [end], [end])]
 
     def _make_hypotheses(self, i, request, output, replace_unknown, return_attention):
         """Returns the hypotheses of sentence i of a batch."""

@@ -193,6 +193,11 @@ class RunConfig:
         check_positive(**{name: values[name] for name in _POSITIVE if name in values})
         check_rate(**{name: values[name] for name in _RATES if name in values})
         check_numbers(0, _ANY_SIZE, rotary_base=self.rotary_base)
+        if self.d_model % 2:
+            raise ValueError(
+                "`d_model` must be even: position encodings pair each sine with a cosine, and each "
+                f"direction of a recurrent encoder has half of it. Received: d_model={self.d_model}"
+            )
         check_integers(0, MAX_SEED, seed=self.seed, keep_weights=self.keep_weights)
         for name, choices in _CHOICES.items():
             check_choice(choices, **{name: values[name]})
@@ -282,6 +287,9 @@ class RunConfig:
             ValueError: if any other field would change.
         """
         mutable = {"epochs", "patience", "data", "validation", "test", "data_limits"}
+        if changes.get("rate") is None:
+            # None depends on the path of the data, but the run keeps its rate.
+            changes["rate"] = self.rate
         refused = {
             name: value
             for name, value in changes.items()
@@ -292,7 +300,10 @@ class RunConfig:
                 "A run is resumed with the settings it was started with: leave these out, or start "
                 f"a new run. Received: {refused}"
             )
-        return dataclasses.replace(self, **changes)
+        changed = dataclasses.replace(self, **changes)
+        if changed.dropout_rate != self.dropout_rate:
+            changed = dataclasses.replace(changed, rate=self.dropout_rate)
+        return changed
 
     def to_json(self) -> str:
         """Returns the configuration as JSON text, including the version of this package."""

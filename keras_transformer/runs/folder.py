@@ -16,6 +16,7 @@ from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.dataset import PreparedDataset
+from keras_transformer.data.pairs import is_header
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.models._translator import Translator
@@ -82,24 +83,26 @@ class RunFolder:
     ) -> None:
         """Writes the description of a run before training starts or resumes.
 
-        A new run is created; for a resumed one, only the configuration is replaced.
+        A run without a checkpoint is created, even if an attempt has failed in this folder; for a
+        resumed one, only the configuration is replaced.
 
         Args:
             config: a `RunConfig`; None to describe the model instead.
-            dataset: a `PreparedDataset`; for a resumed run, one that `check_dataset` accepts.
+            dataset: a `PreparedDataset`.
             batches: the training batches, whose statistics are stored if they are streamed.
             model: the model to describe if there is no `RunConfig`.
 
         Raises:
             ValueError: if there is no `RunConfig`, and the model is of another class than
-                `TransformerModel` and `RecurrentTranslator` or the run has a different dataset.
+                `TransformerModel` and `RecurrentTranslator`; or if the run to resume has a
+                different dataset.
         """
-        if not self.exists:
+        if not (self.exists and any(self.checkpoints.glob("[0-9]*"))):
             self.create(config, dataset, model)
-        elif config is None:
-            self.check_dataset(dataset)
         else:
-            self.write_config(config)
+            self.check_dataset(dataset)
+            if config is not None:
+                self.write_config(config)
         if isinstance(batches, StreamedBuckets):
             self.write_block_stats(batches.block_stats)
 
@@ -119,8 +122,10 @@ class RunFolder:
         # Last, because `exists` looks for one of these files.
         if config is None:
             _write_text(self._model, text)
+            self._config.unlink(missing_ok=True)
         else:
             self.write_config(config)
+            self._model.unlink(missing_ok=True)
 
     def check_dataset(self, dataset: PreparedDataset) -> None:
         """Raises a ValueError if the run was started with a different dataset."""
@@ -288,8 +293,11 @@ def _write_text(path, text):
 def read_references(path):
     """Reads sentences and their reference translations from tab-separated text.
 
+    Blank lines, sentences without a reference and empty references are skipped.
+
     Args:
-        path: path of a UTF-8 file. Each line has a sentence and one or more references.
+        path: path of a UTF-8 file. Each line has a sentence and one or more references, separated
+            by tabs. A first line of two column names is skipped, see `read_pairs`.
 
     Returns:
         List of (sentence, list of references).
@@ -298,9 +306,13 @@ def read_references(path):
         FileNotFoundError: if the file does not exist.
         ValueError: if it is not such a file.
     """
-    lines = read_text(path, _MAX_TEXT).splitlines()
-    rows = [(source, references) for source, *references in (x.split("\t") for x in lines)]
-    if not rows or not all(references for _, references in rows):
+    # Not `splitlines`, which splits at separators of Unicode in the middle of a sentence, too.
+    lines = [line for line in read_text(path, _MAX_TEXT).split("\n") if line.strip()]
+    cells = [[cell.strip() for cell in line.split("\t")] for line in lines]
+    cells = cells[1:] if cells and is_header(cells[0][:2]) else cells
+    rows = [(source, [x for x in references if x]) for source, *references in cells]
+    rows = [row for row in rows if all(row)]
+    if not rows or min(map(len, cells)) < 2:
         raise ValueError(
             f"{path} must have lines of a source and its references, separated by tabs. "
             f"Received: {len(rows)} lines"

@@ -22,6 +22,7 @@ from keras_transformer._utils.checks import (
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import PathLike
 from keras_transformer.backends import backend_module
+from keras_transformer.backends.accumulation import accumulation
 from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.models._translator import Translator
 from keras_transformer.objectives.metrics import loss_and_totals
@@ -181,10 +182,13 @@ class Trainer:
 
         Raises:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
-            ValueError: if the checkpoint in the folder belongs to another run, or `dataset` is
-                given and the model is neither a `TransformerModel` nor a `RecurrentTranslator`.
+            ValueError: if the checkpoint in the folder belongs to another run or is missing, if
+                `dataset` is given and the model is neither a `TransformerModel` nor a
+                `RecurrentTranslator`, or if the number of batches is not a multiple of those that
+                the optimizer accumulates.
             OSError: if a file cannot be written; the previous one is kept.
         """
+        self._check_accumulation(len(batches))
         state = self._restore(len(batches))
         samples = ""
         if self.chief and self.dataset is not None:
@@ -203,6 +207,15 @@ class Trainer:
             self.model.load_weights(self.run.weights)
         return state.history, False
 
+    def _check_accumulation(self, number_of_batches):
+        steps = accumulation(self.optimizer)
+        if number_of_batches % steps:
+            raise ValueError(
+                f"The number of batches must be a multiple of the {steps} whose gradients the "
+                f"optimizer accumulates: pass `multiple={steps}` to `PreparedDataset.batches`. "
+                f"Received: {number_of_batches} batches"
+            )
+
     def _restore(self, number_of_batches):
         counters = self._checkpoints.restore()
         try:
@@ -213,6 +226,8 @@ class Trainer:
                 f"The counters in {self.run.checkpoints} are damaged or from another version: "
                 f"{str(error)[:500]}"
             ) from None
+        if counters is None:
+            self._check_no_other_run()
         if state.history and ("validation_bleu" in state.history[0]) != (self.bleu is not None):
             raise ValueError(
                 "Either all epochs of a run have a BLEU or none: resume it with the original "
@@ -221,6 +236,15 @@ class Trainer:
         if state.history and self.chief:
             self.run.write_history(state.history)
         return state
+
+    def _check_no_other_run(self):
+        # The first epoch may have been interrupted between its history and its checkpoint.
+        if self.run.history.exists() and (epochs := len(self.run.read_history())) > 1:
+            raise ValueError(
+                f"{self.run.path} has a trained run without a checkpoint to resume from, which a "
+                f"new run would overwrite: choose another folder. Received: {epochs} epochs in "
+                f"{self.run.history}"
+            )
 
     def _save(self, state):
         if self.chief:

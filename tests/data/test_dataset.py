@@ -117,12 +117,15 @@ HELD_OUT = {"validation": [("say  s1", "a"), ("new", "b")], "test": [("say s2", 
 
 
 def test_given_parts_are_used_unchanged():
-    prepared = PrepareDataset()(PAIRS, **HELD_OUT)
+    empty = {"validation": [("", "d")], "test": [("e", " ")] * 3}
+    parts = {name: pairs + empty[name] for name, pairs in HELD_OUT.items()}
+    prepared = PrepareDataset()(PAIRS, **parts)
     assert prepared.validation == [("say s1", "a"), ("new", "b")]
     assert prepared.test == [("say s2", ["c"]), ("say s2", ["c"])]
     assert set(sources(prepared, "train")) == TARGETS.keys() - {"say s1", "say s2"}
     reason = "source held out for validation or test"
     assert prepared.dropped[reason] == len(TARGETS["say s1"]) + len(TARGETS["say s2"])
+    assert prepared.dropped["empty source or target"] == 4
 
 
 @pytest.mark.parametrize("part", HELD_OUT)
@@ -240,6 +243,16 @@ def test_dropped_pairs_are_counted_by_reason():
         "dropped 2 pairs: duplicate pair",
         "dropped 2 pairs: more than 3 tokens",
     ]
+
+
+@pytest.mark.parametrize("kind", ["words", "bpe"])
+def test_sentences_that_only_seem_short_are_dropped(kind):
+    long = ["猫" * 200, f"see {'x' * 3000}", "猫が見た。" * 40]
+    short = ["abcdefg " * 100, "猫" * 90, "猫 が 見た " * 30]
+    pairs = [(text, "b") for text in [*long, *short]]
+    pairs += [(f"a{i}", "b") for i in range(20)]
+    prepared = PrepareDataset(max_length=128, tokenizer=kind)(pairs)
+    assert prepared.dropped["more than 128 tokens"] == len(long)
 
 
 def test_str_reports_the_sizes_of_parts_and_vocabularies(dataset):

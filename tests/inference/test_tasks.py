@@ -77,6 +77,8 @@ class TestClassify:
             assert classify(text) == pytest.approx(result)
         assert len({result["label"] for result in found}) > 1
         assert classify([]) == []
+        with pytest.raises(TypeError, match=r"a list of texts\. Received: generator"):
+            classify(text for text in texts)
 
     def test_wrong_number_of_labels_is_refused(self):
         classify = self.make()
@@ -107,7 +109,7 @@ class TestClassify:
         assert not loaded.model.compiled
 
     def test_unpaired_surrogates_are_refused(self):
-        with pytest.raises(ValueError, match=r"Received: '\\ud800' in text 2$"):
+        with pytest.raises(ValueError, match=r"Received: '\\ud800' in text 2 of a list of texts$"):
             self.make()(["fine", "\ud800"])
 
     def test_folder_without_a_classifier_is_refused(self, tmp_path):

@@ -73,6 +73,7 @@ def test_empty_sentence_has_an_empty_translation(translate, empty):
     assert translate(["one", empty]) == [translate("one"), ""]
     first, second = translate.hypotheses([empty, empty], beam_size=2, n_best=2)
     assert first == second == [("", 0.0, ["[END]"], ["[END]"], None)]
+    assert translate.hypotheses([empty], return_scores=False)[0][0].score is None
     first[0].tokens.append("changed by the user")
     assert second[0].tokens == second[0].source_tokens == ["[END]"]
 

@@ -56,7 +56,7 @@ def test_settings_require_an_even_size_of_the_heads():
     sizes = {"h": 2, "d_k": 3, "d_v": 3, "d_model": 6}
     for make in (partial(BlockSettings, d_ff=8, **sizes), partial(MultiHeadAttention, **sizes)):
         make()
-        with pytest.raises(ValueError, match="`d_k` must be even"):
+        with pytest.raises(ValueError, match="`d_k`, the size of a head, must be even"):
             make(rotary_base=100.0)
         with pytest.raises(ValueError, match="rotary_base"):
             make(rotary_base=-1.0)

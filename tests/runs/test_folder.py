@@ -343,6 +343,28 @@ def test_refuses_a_test_file_without_references(run, content):
         run.read_test()
 
 
+def test_a_file_of_references_may_have_a_header_blank_lines_and_separators_of_unicode(run):
+    content = "source\ttarget\na\u2028b\tc\u0085d\t e \t\n\n\tno source\nno reference\t\nf\tg\r\n"
+    (run.path / "test.tsv").write_bytes(content.encode())
+    assert run.read_test() == [("a\u2028b", ["c\u0085d", "e"]), ("f", ["g"])]
+
+
+def test_a_run_without_a_checkpoint_is_described_again(dataset, model, tmp_path):
+    run, other = RunFolder(tmp_path), other_dataset()
+    run.begin(None, dataset, None, model)
+    run.begin(CONFIG, other, None)
+    assert run.read_config() == CONFIG and run.read_test() == other.test
+    run.check_dataset(other)
+    run.begin(None, dataset, None, model)
+    (run.checkpoints / "000001").mkdir(parents=True)
+    run.begin(None, dataset, None, model)
+    for config in (None, CONFIG):
+        with pytest.raises(ValueError, match="different data"):
+            run.begin(config, other, None, model)
+    with pytest.raises(ValueError, match="by a `Trainer` without a `RunConfig`"):
+        run.read_config()
+
+
 def test_refuses_a_history_with_other_columns(run):
     run.history.write_text("epoch,speed\n1,2\n")
     with pytest.raises(ValueError, match=r"history\.csv must have numbers in the columns"):

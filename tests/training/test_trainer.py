@@ -24,6 +24,7 @@ from keras_transformer import (
     TransformerModel,
     Translate,
     train_run,
+    write_pairs,
 )
 from keras_transformer.backends import backend_module
 from keras_transformer.objectives.metrics import loss_and_totals
@@ -308,6 +309,33 @@ def test_a_non_finite_loss_stops_training_and_keeps_the_checkpoint(
     counters = Checkpoints(resumed.run.checkpoints, resumed.model, resumed.optimizer).restore()
     assert (counters["epoch"], counters["batch"]) == (1, 0)
     assert all(np.isfinite(numpy(variable)).all() for variable in resumed.model.variables)
+
+
+def test_a_trained_run_without_checkpoints_is_not_overwritten(dataset, uninterrupted, tmp_path):
+    ignored = shutil.ignore_patterns("checkpoints")
+    shutil.copytree(uninterrupted[0].run.path, tmp_path, ignore=ignored, dirs_exist_ok=True)
+    trainer = make_trainer(dataset, tmp_path)
+    before = trainer.run.read_history()
+    with pytest.raises(ValueError, match=r"choose another folder\. Received: 3 epochs"):
+        trainer.train(*make_batches(dataset), 1)
+    assert trainer.run.read_history() == before
+
+
+def test_incomplete_groups_of_accumulated_batches_are_refused(dataset, tmp_path):
+    batches = make_batches(dataset)
+    steps = len(batches[0]) - 1
+    optimizer = keras.optimizers.Adam(gradient_accumulation_steps=steps)
+    with pytest.raises(ValueError, match=rf"pass `multiple={steps}` to"):
+        Trainer(make_model(dataset), optimizer, tmp_path).train(*batches, 1)
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_sentences_that_cannot_be_translated_are_refused_before_training(tmp_path, part):
+    write_pairs(tmp_path / "train.tsv", PAIRS)
+    write_pairs(tmp_path / "long.tsv", [PAIRS[0], ("one " * 1100, "eins")])
+    config = RunConfig(data=str(tmp_path / "train.tsv"), **{part: str(tmp_path / "long.tsv")})
+    with pytest.raises(ValueError, match=rf"Sentence 2 of the {part} part is too long"):
+        train_run(config, tmp_path / "run")
 
 
 def test_an_unbuilt_model_is_refused(dataset, tmp_path):

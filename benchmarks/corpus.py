@@ -167,7 +167,7 @@ def costs(number, count_lines, *arguments):
             quarter = (lines, run.seconds, run.cpu, run.peak)
 
     run = Run(*arguments, watch=watch)
-    if quarter is None or quarter[0] == number:
+    if quarter is None or quarter[0] >= number:
         sys.exit(f"More sentences are needed: these were translated at once. Received: {number}")
     lines, seconds, cpu, peak = quarter
     seconds_each, cpu_each = (

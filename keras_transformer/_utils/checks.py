@@ -80,7 +80,8 @@ def check_rotary(rotary_base, d_k):
         if d_k % 2:
             raise ValueError(
                 "`d_k`, the size of a head, must be even with rotary position embeddings: change "
-                f"`d_model` or `h`, or leave out `rotary_base`. Received: d_k={excerpt(d_k)}"
+                "`d_model` or `h`, or set `rotary_base` to None (in a `RunConfig`, to 0). "
+                f"Received: d_k={excerpt(d_k)}"
             )
 
 

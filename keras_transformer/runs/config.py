@@ -287,8 +287,8 @@ class RunConfig:
             ValueError: if any other field would change.
         """
         mutable = {"epochs", "patience", "data", "validation", "test", "data_limits"}
-        if changes.get("rate") is None:
-            # None depends on the path of the data, but the run keeps its rate.
+        # The meaning of None depends on the path of the data, but the run keeps its rate.
+        if changes.get("rate") in (None, self.dropout_rate):
             changes["rate"] = self.rate
         refused = {
             name: value

@@ -143,8 +143,9 @@ class RunFolder:
         }
         if not all(same.values()):
             raise ValueError(
-                f"{self.path} was started with different data: start a new run. Received: a "
-                f"different {', '.join(name for name, is_same in same.items() if not is_same)}"
+                f"{self.path} was started with different data, or by a version that prepared it "
+                "differently: start a new run. Received: a different "
+                f"{', '.join(name for name, is_same in same.items() if not is_same)}"
             )
 
     def write_block_stats(self, stats: list[Any]) -> None:
@@ -187,7 +188,7 @@ class RunFolder:
 
     def read_test(self) -> list[tuple[str, list[str]]]:
         """Returns the test part, a list of (source, list of references)."""
-        return read_references(self._require(self._test))
+        return read_references(self._require(self._test), header=False)
 
     def read_history(self) -> list[dict[str, float]]:
         """Returns the training history, a list with a dictionary of numbers per epoch."""
@@ -290,14 +291,15 @@ def _write_text(path, text):
         temporary.write_text(text, encoding="utf-8")
 
 
-def read_references(path):
+def read_references(path, header=True):
     """Reads sentences and their reference translations from tab-separated text.
 
-    Blank lines, sentences without a reference and empty references are skipped.
+    Blank lines, empty references, and lines without a sentence or a reference are skipped.
 
     Args:
         path: path of a UTF-8 file. Each line has a sentence and one or more references, separated
-            by tabs. A first line of two column names is skipped, see `read_pairs`.
+            by tabs.
+        header: whether a first line of two column names is skipped, see `read_pairs`.
 
     Returns:
         List of (sentence, list of references).
@@ -309,7 +311,7 @@ def read_references(path):
     # Not `splitlines`, which splits at separators of Unicode in the middle of a sentence, too.
     lines = [line for line in read_text(path, _MAX_TEXT).split("\n") if line.strip()]
     cells = [[cell.strip() for cell in line.split("\t")] for line in lines]
-    cells = cells[1:] if cells and is_header(cells[0][:2]) else cells
+    cells = cells[1:] if header and cells and is_header(cells[0]) else cells
     rows = [(source, [x for x in references if x]) for source, *references in cells]
     rows = [row for row in rows if all(row)]
     if not rows or min(map(len, cells)) < 2:

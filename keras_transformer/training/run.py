@@ -14,7 +14,7 @@ from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
-from keras_transformer.data.tokenizers import encode_source, unknown_share
+from keras_transformer.data.tokenizers import unknown_share
 from keras_transformer.evaluation import TOKENIZERS, Scores, score
 from keras_transformer.inference.sentences import check_token_count
 from keras_transformer.inference.translate import Translate
@@ -121,10 +121,13 @@ def prepare_dataset(config, tokenizers=None):
         dataset = prepare.stream(path, *held_out, tokenizers, **limits)
     else:
         dataset = prepare(read_pairs(path, **limits), *held_out)
-    for name, part in (("validation", dataset.validation), ("test", dataset.test)):
+    parts = {"test": dataset.test} | (
+        {"validation": dataset.validation} if config.monitor == "bleu" else {}
+    )
+    for name, part in parts.items():
         for number, (source, _) in enumerate(part, start=1):
-            tokens = len(encode_source(dataset.source_tokenizer, source))
-            check_token_count(f"{number} of the {name} part", tokens)
+            tokens = len(dataset.source_tokenizer.encode(source))
+            check_token_count(f"{number} of the {name} part, {source[:30]!r}…,", tokens)
     print(f"Corpus: {path.name}\n{dataset}")
     return dataset
 

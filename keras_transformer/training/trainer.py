@@ -195,6 +195,8 @@ class Trainer:
             self.run.begin(self.config, self.dataset, batches, self.model)
             if self._step.single_process:
                 samples = Samples(self.model, self.dataset)
+        if self.chief:
+            self.run.checkpoints.mkdir(parents=True, exist_ok=True)
         with interrupt_flag() as interrupt:
             while state.epoch < epochs and not self._out_of_patience(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}{_time_left(state, epochs)}")
@@ -238,8 +240,11 @@ class Trainer:
         return state
 
     def _check_no_other_run(self):
+        if not self.run.history.exists():
+            return
+        epochs = len(self.run.read_history())
         # The first epoch may have been interrupted between its history and its checkpoint.
-        if self.run.history.exists() and (epochs := len(self.run.read_history())) > 1:
+        if epochs > 1 or not self.run.checkpoints.exists():
             raise ValueError(
                 f"{self.run.path} has a trained run without a checkpoint to resume from, which a "
                 f"new run would overwrite: choose another folder. Received: {epochs} epochs in "

@@ -269,6 +269,7 @@ def test_a_resumed_run_can_train_longer_and_read_moved_data():
     changed = RunConfig().with_changes(**changes)
     assert changed == RunConfig(**changes, rate=0.0)  # the default depends on `data`
     assert changed.with_changes(**dataclasses.asdict(RunConfig(**changes))) == changed
+    assert RunConfig().with_changes(**dataclasses.asdict(changed)) == changed
     assert RunConfig().with_changes() == RunConfig()
 
 

@@ -13,7 +13,7 @@ from keras import ops
 from tiny import PAIRS, make_dataset
 
 from keras_transformer import PrepareDataset, RunConfig, RunFolder, plot_losses
-from keras_transformer.runs.folder import make_model
+from keras_transformer.runs.folder import make_model, read_references
 from keras_transformer.training.checkpoints import Checkpoints
 
 CONFIG = RunConfig(d_model=16, h=2, d_ff=32, n=1, max_length=8)
@@ -346,7 +346,9 @@ def test_refuses_a_test_file_without_references(run, content):
 def test_a_file_of_references_may_have_a_header_blank_lines_and_separators_of_unicode(run):
     content = "source\ttarget\na\u2028b\tc\u0085d\t e \t\n\n\tno source\nno reference\t\nf\tg\r\n"
     (run.path / "test.tsv").write_bytes(content.encode())
-    assert run.read_test() == [("a\u2028b", ["c\u0085d", "e"]), ("f", ["g"])]
+    expected = [("a\u2028b", ["c\u0085d", "e"]), ("f", ["g"])]
+    assert read_references(run.path / "test.tsv") == expected
+    assert run.read_test() == [("source", ["target"]), *expected]  # it is written without one
 
 
 def test_a_run_without_a_checkpoint_is_described_again(dataset, model, tmp_path):

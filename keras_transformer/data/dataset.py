@@ -249,6 +249,9 @@ class PrepareDataset:
             )
         kept, dropped = self._group_by_source(pairs[: self.n_sentences])
         kept = _remove_held_out(kept, [*(validation or ()), *(test or ())], dropped)
+        validation, test = (
+            part if part is None else _complete_pairs(part, dropped) for part in (validation, test)
+        )
         parts = ((self.validation_share, validation), (self.test_share, test))
         sizes = [_size_of_part(len(kept), share) if part is None else None for share, part in parts]
         train, validation_groups, test_groups = self._split(kept, sizes, dropped)
@@ -258,14 +261,8 @@ class PrepareDataset:
         source_tokenizer, target_tokenizer = self._tokenizers(sources, targets)
         return PreparedDataset(
             train=train,
-            validation=(
-                _ungroup(validation_groups)
-                if validation is None
-                else _complete_pairs(validation, dropped)
-            ),
-            test=(
-                test_groups if test is None else _with_references(_complete_pairs(test, dropped))
-            ),
+            validation=_ungroup(validation_groups) if validation is None else validation,
+            test=test_groups if test is None else _with_references(test),
             source_tokenizer=source_tokenizer,
             target_tokenizer=target_tokenizer,
             dropped=dropped,

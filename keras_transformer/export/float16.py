@@ -50,21 +50,19 @@ def export_float16(
         for name in _COPIED:
             if (run / name).exists():
                 shutil.copy(run / name, temporary)
-        _write_float16(model, RunFolder(temporary).weights)
+        _write_float16(model, RunFolder(temporary))
         (temporary / _MARKER).write_text(f"The run {run.name} with weights in float16.\n", "utf-8")
 
 
-def _write_float16(model, file):
+def _write_float16(model, run):
     """Saves the weights of a model in float32, then copies the file with its arrays in float16.
 
     A model in float16 would do both at once, but JAX cannot initialize a recurrent one.
     """
-    file.parent.mkdir()
-    exact = file.with_name("float32.weights.h5")
-    for path in (exact, file):
-        reserve(path, model.variables)
-    model.save_weights(exact)
-    with h5py.File(exact) as source, h5py.File(file, "w") as target:
+    run.write_weights(model, "float32")
+    reserve(run.weights, model.variables)
+    exact = run.weights_file("float32")
+    with h5py.File(exact) as source, h5py.File(run.weights, "w") as target:
 
         def copy(name, item):
             if isinstance(item, h5py.Dataset):

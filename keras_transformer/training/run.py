@@ -121,10 +121,10 @@ def prepare_dataset(config, tokenizers=None):
         dataset = prepare.stream(path, *held_out, tokenizers, **limits)
     else:
         dataset = prepare(read_pairs(path, **limits), *held_out)
-    parts = {"test": dataset.test} | (
-        {"validation": dataset.validation} if config.monitor == "bleu" else {}
-    )
-    for name, part in parts.items():
+    translated = {"test": dataset.test}
+    if config.monitor == "bleu":
+        translated["validation"] = dataset.validation
+    for name, part in translated.items():
         for number, (source, _) in enumerate(part, start=1):
             tokens = len(dataset.source_tokenizer.encode(source))
             check_token_count(f"{number} of the {name} part, {source[:30]!r}…,", tokens)

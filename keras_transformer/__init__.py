@@ -95,6 +95,7 @@ __all__ = [
     "rotary_embedding",
     "score",
     "sinusoidal_encoding",
+    "store_attention",
     "text_views",
     "train_run",
     "translation_views",

@@ -52,6 +52,7 @@ from keras_transformer.layers import (
     record_attention as record_attention,
     rotary_embedding as rotary_embedding,
     sinusoidal_encoding as sinusoidal_encoding,
+    store_attention as store_attention,
 )
 from keras_transformer.masks import (
     causal_mask as causal_mask,

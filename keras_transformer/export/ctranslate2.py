@@ -17,6 +17,7 @@ from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.sentences import check_texts, check_token_count
 from keras_transformer.inference.translate import Translate
 from keras_transformer.layers import sinusoidal_encoding
+from keras_transformer.layers._parts import changed_part
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.runs.config import MAX_SOURCE_TOKENS
 
@@ -178,6 +179,11 @@ class CTranslate2Translate:
 def _check_model(model):
     if not isinstance(model, TransformerModel) or not model.built:
         raise ValueError(f"Only a built `TransformerModel` can be exported. Received: {model!r}")
+    if changed := changed_part(model):
+        raise ValueError(
+            "CTranslate2 has only the layers of the published models: export this model with "
+            f"`export_saved_model`. Received: {changed}"
+        )
     settings = model.settings
     if settings.d_k != settings.d_v or settings.h * settings.d_k != settings.d_model:
         raise ValueError(

@@ -9,7 +9,7 @@ from keras_transformer._utils.files import atomic_replace, check_overwriting
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.export._tokenizers import check_tokenizers, save_tokenizers
-from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.model_search import ModelSearch, stepwise
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END
 from keras_transformer.inference.translate import Translate
@@ -86,7 +86,7 @@ class _Service(tf.Module):
 
     def __init__(self, model, options):
         super().__init__()
-        search = ModelSearch(model, options)
+        search = ModelSearch(stepwise(model), options)
         self._search = lambda request: search(request)["tokens"][:, 0]
         # The variables must be attributes to be saved. The model itself must not be one: its
         # variables would be saved twice.

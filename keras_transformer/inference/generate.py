@@ -12,7 +12,7 @@ from keras_transformer._utils.types import Texts
 from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length
 from keras_transformer.data.tokenizers import Tokenizer
-from keras_transformer.inference.model_search import ModelSearch
+from keras_transformer.inference.model_search import ModelSearch, stepwise
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.rules import make_constraints
 from keras_transformer.inference.sentences import (
@@ -60,6 +60,7 @@ class Generate:
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
         self._searches: dict[SearchOptions, Any] = {}
+        self._stepwise_model: Any = None
 
     @overload
     def __call__(self, texts: str, max_tokens: int = 40, **options: Any) -> str: ...
@@ -115,7 +116,8 @@ class Generate:
         # The seed only affects the random numbers, which are an input: one graph serves all seeds.
         options = dataclasses.replace(options, seed=0)
         if options not in self._searches:
-            search = ModelSearch(self.model, options, with_forced=True)
+            self._stepwise_model = self._stepwise_model or stepwise(self.model)
+            search = ModelSearch(self._stepwise_model, options, with_forced=True)
             self._searches[options] = backend_module().compile_inference(search, self.jit_compile)
         return self._searches[options]
 

@@ -1,14 +1,38 @@
 """Searches and attention weights of a model as Keras models, to be compiled."""
 
+import warnings
+
 import keras
+import numpy as np
 from keras import ops
 
+from keras_transformer._utils.reading import shorten
+from keras_transformer.backends import backend_module
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.rules import Rules
 from keras_transformer.inference.search import greedy_search, sample
+from keras_transformer.layers._parts import changed_part, walk
+from keras_transformer.models._translator import Translator
+
+_TOLERANCE = 1e-3  # of logits; rounding is a hundred times smaller in float32
+_HALF_TOLERANCE = 0.1
 
 
-class ModelSearch(keras.Model):
+class _Wrapper(keras.Model):
+    """Base class of the models that compute with another one and have no variables of their own."""
+
+    def __init__(self, model, **kwargs):
+        super().__init__(dtype=model.dtype_policy, **kwargs)
+        self.model = model
+        self.built = True
+
+    def logits(self, source, target):
+        """Calls the model, with the source if it has one."""
+        inputs = (source, target) if isinstance(self.model, Translator) else target
+        return self.model(inputs, training=False)
+
+
+class ModelSearch(_Wrapper):
     """A search from source ids to target ids, as a Keras model that every backend can compile.
 
     Shape letters: B sentences, S source length, L maximum length, n translations per sentence.
@@ -21,12 +45,10 @@ class ModelSearch(keras.Model):
     """
 
     def __init__(self, model, options, with_forced=False, with_scores=False, **kwargs):
-        super().__init__(dtype=model.dtype_policy, **kwargs)
-        self.model = model
+        super().__init__(model, **kwargs)
         self.options = options
         self.with_forced = with_forced
         self.with_scores = with_scores
-        self.built = True  # no variables except those of `model`
 
     def call(self, request):
         """Runs the search.
@@ -69,7 +91,7 @@ class ModelSearch(keras.Model):
         return result.group_rows(options.n_best)
 
 
-class AttentionScores(keras.Model):
+class AttentionScores(_Wrapper):
     """The attention weights of a model for given translations, as a Keras model.
 
     They are computed in a second pass over all positions at once and equal those of the search
@@ -78,11 +100,6 @@ class AttentionScores(keras.Model):
     Args:
         model: a model with the method `attention_weights` of `Translator`.
     """
-
-    def __init__(self, model, **kwargs):
-        super().__init__(dtype=model.dtype_policy, **kwargs)
-        self.model = model
-        self.built = True  # no variables except those of `model`
 
     def call(self, request):
         """Computes the attention weights.
@@ -96,3 +113,126 @@ class AttentionScores(keras.Model):
             The dictionary that `attention_weights` returns.
         """
         return self.model.attention_weights(request["source"], request["target"])
+
+
+def stepwise(model):
+    """Returns the model to search with: one whose steps compute the same as its call.
+
+    Warns if a part of the model is not the library's own, because its search is then slower.
+
+    Args:
+        model: a translator or a language model.
+
+    Returns:
+        The model; or a `WithoutCache`, if its steps compute something else than its call.
+    """
+    changed = changed_part(model)
+    if changed is None:
+        return model
+    problem = _problem_of_steps(model)
+    cache = f", and without a cache, because {problem}" if problem else ""
+    warnings.warn(
+        f"Decoding with the layers of the model{cache}. This is slower than decoding an unchanged "
+        f"model; here {changed}.",
+        stacklevel=2,
+    )
+    return WithoutCache(model) if problem else model
+
+
+def _problem_of_steps(model):
+    """Describes why the steps of a model are not known to equal its call; None if they are."""
+    decoder = getattr(model, "decoder", None) or getattr(model, "encoder", None)
+    for layer in (model, *(() if decoder is None else walk(decoder))):
+        if any(_overrides(type(layer), name, "step") for name in ("call", "decode")):
+            return f"{type(layer).__name__} has a `call` of its own, but not a `step`"
+    request = probe(model)
+    expected = forward(model, request)
+    try:
+        steps = backend_module().compile_inference(_Steps(model, expected.shape[2]), None)
+        found = steps(request)
+    except Exception as error:  # whatever the code of a user raises
+        return f"a step raises {type(error).__name__}: {shorten(str(error), 300)}"
+    if is_close(model, found, expected):
+        return None
+    return f"the logits of steps and call differ by {np.abs(found - expected).max():.2g}"
+
+
+def _overrides(cls, method, inherited):
+    """Returns whether a class has a method of its own, or of a base, that follows the other."""
+    owners = [
+        next((i for i, base in enumerate(cls.__mro__) if name in vars(base)), None)
+        for name in (method, inherited)
+    ]
+    return None not in owners and owners[0] < owners[1]
+
+
+def probe(model):
+    """Returns token ids that show differences of distant tokens and of padding.
+
+    Returns:
+        A dictionary of "source" and "target", int32 arrays of two rows.
+    """
+    size, random = getattr(model, "vocab_size", None), np.random.default_rng(0)
+    limits = (getattr(model, f"{x}_seq_length", None) for x in ("enc", "dec"))
+    sizes = (getattr(model, f"{x}_vocab_size", size) for x in ("enc", "dec"))
+    source, target = (
+        random.integers(1, size, (2, min(length, limit or length)), "int32")
+        for size, limit, length in zip(sizes, limits, (24, 12), strict=True)
+    )
+    source[1, 9:] = 0
+    return {"source": source, "target": target}
+
+
+def forward(model, request):
+    """Computes the logits, (2, T, V), of the ids of `probe` in one call."""
+    return backend_module().compile_inference(_ForwardPass(model), jit_compile=None)(request)
+
+
+def is_close(model, logits, expected):
+    """Returns whether logits are equal except for rounding."""
+    exact = model.compute_dtype in ("float32", "float64")
+    tolerance = _TOLERANCE if exact else _HALF_TOLERANCE
+    return np.abs(logits - expected).max() <= tolerance * max(1, np.abs(expected).max())
+
+
+class _ForwardPass(_Wrapper):
+    def call(self, request):
+        return ops.cast(self.logits(request["source"], request["target"]), "float32")
+
+
+class _Steps(_Wrapper):
+    def __init__(self, model, vocab_size):
+        super().__init__(model)
+        self.vocab_size = vocab_size
+
+    def call(self, request):
+        target, length = request["target"], request["target"].shape[1]
+        cache, memory = self.model.start(request["source"], length)
+
+        def step(position, state):
+            cache, logits = state
+            tokens = ops.take(target, position, axis=1)
+            row, cache = self.model.step(tokens, position, cache, memory)
+            row = ops.expand_dims(ops.cast(row, "float32"), 1)
+            return cache, ops.slice_update(logits, (0, position, 0), row)
+
+        logits = ops.zeros((target.shape[0], length, self.vocab_size))
+        return ops.fori_loop(0, length, step, (cache, logits))[1]
+
+
+class WithoutCache(_Wrapper):
+    """Decodes step by step with a model whose parts have no steps: calls it anew in each step.
+
+    Args:
+        model: a translator or a language model.
+    """
+
+    def start(self, source, length, copies=1):
+        """Returns the tokens so far, (R, L), and the source of each row."""
+        source = ops.repeat(source, copies, axis=0)
+        return ops.zeros((ops.shape(source)[0], length), "int32"), source
+
+    def step(self, tokens, position, cache, memory):
+        """Returns the logits of the next token, (R, V), and the tokens so far."""
+        cache = ops.slice_update(cache, (0, position), ops.expand_dims(tokens, 1))
+        return ops.take(self.logits(memory, cache), position, axis=1), cache

@@ -6,11 +6,9 @@ import warnings
 import keras
 import numpy as np
 
-from keras_transformer._utils.special_tokens import END_ID, START_ID
 from keras_transformer.backends import backend_module
+from keras_transformer.inference.model_search import forward, is_close, probe
 from keras_transformer.models.numpy_transformer import NumpyTransformer, supports_numpy
-
-_TOLERANCE = 1e-3  # of logits; rounding is a hundred times smaller
 
 
 class NumpyCopy:
@@ -57,28 +55,17 @@ class NumpyCopy:
             return self._copy if self._is_equal else None
 
     def _compare(self):
-        source, target = np.array([[START_ID, END_ID]]), np.array([[START_ID, END_ID]])
-        forward = backend_module().compile_inference(_ForwardPass(self._model), jit_compile=None)
-        expected = forward({"source": source.astype("int32"), "target": target.astype("int32")})
-        state = self._copy.start(source)
-        logits = [self._copy.step(target[:, i], i, state).copy() for i in (0, 1)]
-        difference = np.abs(np.stack(logits, axis=1) - expected).max()
-        is_equal = difference <= _TOLERANCE * max(1, np.abs(expected).max())
+        request = probe(self._model)
+        expected, state = forward(self._model, request), self._copy.start(request["source"])
+        tokens = enumerate(request["target"].T)
+        logits = np.stack([self._copy.step(x, i, state).copy() for i, x in tokens], axis=1)
+        is_equal = is_close(self._model, logits, expected)
         if not is_equal:
             warnings.warn(
                 "Translating with the model's own layers, which is slower than with NumPy: the "
                 "code of a layer seems to be changed, because the logits differ from those of "
-                f"`NumpyTransformer` by {difference:.2g}.",
+                f"`NumpyTransformer` by "
+                f"{np.abs(logits - expected).max():.2g}.",
                 stacklevel=2,
             )
         return is_equal
-
-
-class _ForwardPass(keras.Model):
-    def __init__(self, model):
-        super().__init__(dtype=model.dtype_policy)
-        self.model = model
-        self.built = True
-
-    def call(self, request):
-        return self.model((request["source"], request["target"]), training=False)

@@ -1,6 +1,7 @@
 """Translation of sentences with a trained model."""
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, encode_source
-from keras_transformer.inference.model_search import AttentionScores, ModelSearch
+from keras_transformer.inference.model_search import AttentionScores, ModelSearch, stepwise
 from keras_transformer.inference.numpy_copy import NumpyCopy
 from keras_transformer.inference.numpy_search import NumpySearch, search_in_threads
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
@@ -27,6 +28,7 @@ from keras_transformer.inference.sentences import (
     draw_random_numbers,
     trim_padding,
 )
+from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
 from keras_transformer.models.marian import read_marian
 from keras_transformer.runs.folder import RunFolder
@@ -338,7 +340,7 @@ class Translate:
         find = map if numpy_model is None else search_in_threads
         for batch, output in zip(batches, find(search, batches), strict=True):
             if return_attention or replace_unknown:
-                output["attention"] = self._compute_attention(output)
+                output["attention"] = self._compute_attention(output, replace_unknown)
             for i, request in enumerate(batch):
                 arguments = (i, request, output, replace_unknown, return_attention)
                 results[request.position] = make_result(*arguments)
@@ -352,7 +354,7 @@ class Translate:
             tokens = len(ids) - 1  # without the end token
             check_token_count(first + i, tokens)
             forced = self.target_tokenizer.encode(prefix) if prefix else []
-            max_length = int(options.max_length_ratio * tokens) + EXTRA_LENGTH
+            max_length = self._max_length(options, tokens)
             if len(forced) >= max_length:
                 raise ValueError(
                     f"Prefix {first + i} is too long: the translation of this sentence may have "
@@ -363,6 +365,11 @@ class Translate:
                 min_length = int(options.min_length_ratio * tokens)
                 requests.append(_Request(i, sentence, prefix, ids, forced, min_length, max_length))
         return requests
+
+    def _max_length(self, options, source_length):
+        """Returns the maximum number of tokens of the translations of sentences of a length."""
+        length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
+        return min(length, getattr(self._model, "dec_seq_length", None) or length)
 
     def _batches(self, requests, options):
         """Yields batches of requests of similar length, the longest first."""
@@ -389,7 +396,7 @@ class Translate:
         if numpy_model is None:
             source_length = bucket_length(source_length)
             rows = self._compiled_rows(rows, source_length, options)
-        length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
+        length = self._max_length(options, source_length)
         constraints = [
             make_constraints(x.min_length, x.max_length, length, x.forced) for x in batch
         ]
@@ -420,15 +427,22 @@ class Translate:
         full_batch = self._full_batch_size(source_length, options)
         return min(4 ** math.ceil(math.log(rows, 4)), full_batch)
 
-    def _compute_attention(self, result):
+    def _compute_attention(self, result, replace_unknown):
         """Computes the attention weights of each sequence of each sentence."""
         tokens = result["tokens"]
         target = np.roll(tokens, 1, axis=2)
         target[:, :, 0] = START_ID
         source = np.repeat(result["source"], tokens.shape[1], axis=0)
-        return self._attention_scores(
+        found = self._attention_scores(
             {"source": source, "target": target.reshape(-1, tokens.shape[2])}
         )
+        if "cross" not in found and (replace_unknown or not found):
+            raise ValueError(
+                "`return_attention` and `replace_unknown` need the attention weights of the model. "
+                "An attention layer of your own passes them to `kt.store_attention` in its `call`. "
+                f"Received: {changed_part(self._model)}, which stores none"
+            )
+        return found
 
     def _compiled_search(self, options, with_forced, with_scores):
         # These three only affect the inputs (constraints, random numbers), so the compiled search
@@ -437,10 +451,14 @@ class Translate:
         # Only greedy search is faster without scores.
         key = (options, with_forced, with_scores or options.samples or options.beam_size > 1)
         if key not in self._searches:
-            search = ModelSearch(self._model, *key)
+            search = ModelSearch(self._stepwise_model, *key)
             search = backend_module().compile_inference(search, self.jit_compile)
             self._searches.setdefault(key, search)  # another thread may have been faster
         return self._searches[key]
+
+    @functools.cached_property
+    def _stepwise_model(self):
+        return stepwise(self._model)
 
     def _make_text(self, i, request, output, replace_unknown, return_attention):
         """Returns the best translation of sentence i of a batch."""

@@ -20,7 +20,7 @@ from keras_transformer.layers.position_embedding import (
     PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer,
 )
-from keras_transformer.layers.record_attention import record_attention
+from keras_transformer.layers.record_attention import record_attention, store_attention
 from keras_transformer.layers.rotary_embedding import rotary_embedding
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.layers.sequence_attention import SequenceAttention
@@ -50,4 +50,5 @@ __all__ = [
     "record_attention",
     "rotary_embedding",
     "sinusoidal_encoding",
+    "store_attention",
 ]

@@ -10,6 +10,7 @@ from keras_transformer._utils.arguments import training_by_name
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
@@ -107,10 +108,11 @@ class TransformerStack(_SizedLayer):
         super().__init__(settings, {**sizes, "rate": rate}, **kwargs)
         settings, dtype = self.settings, self.dtype_policy
         self.dropout = Dropout(settings.rate, dtype=dtype, name="dropout")
-        self.layers = [
+        # A tuple, because Keras would not track a layer that is assigned to an element of a list.
+        self.layers = tuple(
             self.layer_class(settings=settings, dtype=dtype, name=f"layer_{i}")
             for i in range(settings.n)
-        ]
+        )
         # The last residual sum of pre-norm layers is not normalized, so it needs its own norm.
         if settings.norm_first:
             self.final_norm = LayerNormalization(settings.epsilon, dtype=dtype, name="final_norm")
@@ -118,8 +120,8 @@ class TransformerStack(_SizedLayer):
             self.final_norm = keras.layers.Identity(dtype=dtype, name="final_norm")
 
     def _build_sublayers(self, x_shape, *other_shapes):
-        self.dropout.build(x_shape)
+        build_part(self.dropout, x_shape)
         for layer in self.layers:
-            layer.build(x_shape, *other_shapes)
-        self.final_norm.build(x_shape)
+            build_part(layer, x_shape, *other_shapes)
+        build_part(self.final_norm, x_shape)
         self.built = True

@@ -7,9 +7,10 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_sizes, given
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import PartsMixin
 
 
-class PositionEmbedding(keras.layers.Layer):
+class PositionEmbedding(PartsMixin, keras.layers.Layer):
     """Base class of the layers that add token embeddings and position embeddings."""
 
     def __init__(

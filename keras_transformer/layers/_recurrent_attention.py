@@ -5,10 +5,11 @@ from keras import ops
 
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
+from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 
 
-class RecurrentAttention(AttentionMaskMixin, keras.layers.Layer):
+class RecurrentAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
     """Attention with the scores that a subclass computes."""
 
     def call(

@@ -8,6 +8,7 @@ from keras import ops
 from keras_transformer._utils.checks import check_choice, check_sizes, check_vectors
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
+from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.record_attention import (
     is_recording,
     record_attention,
@@ -17,7 +18,7 @@ from keras_transformer.layers.record_attention import (
 CELLS = {"gru": keras.layers.GRUCell, "lstm": keras.layers.LSTMCell}
 
 
-class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
+class RecurrentDecoder(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
     """A recurrent network that attends to the encoder output at every step.
 
     The cache of `step` is the recurrent state: a dictionary with "cell", the states of the
@@ -42,10 +43,10 @@ class RecurrentDecoder(AttentionMaskMixin, keras.layers.Layer):
 
     def _build_sublayers(self, x_shape, encoder_output_shape, cell_input_size):
         check_vectors(x_shape, self.d_model)
-        self.recurrent_cell.build((x_shape[0], cell_input_size))
+        build_part(self.recurrent_cell, (x_shape[0], cell_input_size))
         for first_state in self.first_states:
-            first_state.build((x_shape[0], encoder_output_shape[-1]))
-        self.attention.build((x_shape[0], None, self.units), encoder_output_shape)
+            build_part(first_state, (x_shape[0], encoder_output_shape[-1]))
+        build_part(self.attention, (x_shape[0], None, self.units), encoder_output_shape)
 
     def call(
         self, x: Tensor, encoder_output: Tensor, attention_mask: Tensor | None = None

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.deprecation import warn_deprecated
+from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.settings import EPSILON, SETTING_NAMES, BlockSettings, upgrade_config
 
 
-class SettingsMixin(ArgumentNamesMixin):
+class SettingsMixin(PartsMixin, ArgumentNamesMixin):
     """Stores `BlockSettings` as `settings` and saves them field by field in the configuration.
 
     Attributes:

@@ -7,13 +7,14 @@ import keras
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.settings import EPSILON, BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class AddNormalization(ArgumentNamesMixin, keras.layers.Layer):
+class AddNormalization(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
     """Dropout, residual connection and layer normalization around a sub-layer.
 
     Post-norm, as in the paper, computes norm(x + dropout(f(x))). Pre-norm, which trains more
@@ -61,8 +62,8 @@ class AddNormalization(ArgumentNamesMixin, keras.layers.Layer):
         return cls(settings.rate, settings.norm_first, settings.epsilon, **kwargs)  # type: ignore[arg-type]
 
     def build(self, x_shape: Shape, sublayer_output_shape: Shape) -> None:
-        self.dropout.build(sublayer_output_shape)
-        self.normalization.build(x_shape)
+        build_part(self.dropout, sublayer_output_shape)
+        build_part(self.normalization, x_shape)
         self.built = True
 
     def sublayer_input(self, x: Tensor) -> Tensor:

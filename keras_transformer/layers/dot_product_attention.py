@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
+from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import store_attention, store_queries_and_keys
 from keras_transformer.masks import check_mask
@@ -16,7 +17,7 @@ _MASKED_SCORE = -1e38  # its softmax is 0; finite in float32
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class DotProductAttention(AttentionMaskMixin, keras.layers.Layer):
+class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
     """Scaled dot-product attention: softmax(QKᵀ/√d_k)V.
 
     The softmax is computed in float32 or higher, so it stays finite in half precision. A query

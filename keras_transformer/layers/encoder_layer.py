@@ -5,6 +5,7 @@ import keras
 from keras_transformer._utils.checks import check_vectors
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._block import TransformerBlock
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
@@ -50,10 +51,10 @@ class EncoderLayer(TransformerBlock):
 
     def build(self, x_shape: Shape) -> None:
         check_vectors(x_shape, self.settings.d_model)
-        self.self_attention.build(x_shape, x_shape, x_shape)
-        self.add_norm_1.build(x_shape, x_shape)
-        self.feed_forward.build(x_shape)
-        self.add_norm_2.build(x_shape, x_shape)
+        build_part(self.self_attention, x_shape, x_shape, x_shape)
+        build_part(self.add_norm_1, x_shape, x_shape)
+        build_part(self.feed_forward, x_shape)
+        build_part(self.add_norm_2, x_shape, x_shape)
         self.built = True
 
     def build_graph(self, sequence_length: int) -> keras.Model:

@@ -8,12 +8,13 @@ import keras
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class FeedForward(ArgumentNamesMixin, keras.layers.Layer):
+class FeedForward(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
     """The position-wise feed-forward network: two dense layers with an activation between them.
 
     Args:
@@ -59,9 +60,9 @@ class FeedForward(ArgumentNamesMixin, keras.layers.Layer):
         return cls(*options, **kwargs)  # type: ignore[arg-type]
 
     def build(self, x_shape: Shape) -> None:
-        self.inner.build(x_shape)
-        self.dropout.build((*x_shape[:-1], self.d_ff))
-        self.outer.build((*x_shape[:-1], self.d_ff))
+        build_part(self.inner, x_shape)
+        build_part(self.dropout, (*x_shape[:-1], self.d_ff))
+        build_part(self.outer, (*x_shape[:-1], self.d_ff))
         self.built = True
 
     def call(self, x: Tensor) -> Tensor:

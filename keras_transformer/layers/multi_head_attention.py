@@ -9,13 +9,14 @@ from keras_transformer._utils.checks import check_rotary, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._heads import merge_heads, split_heads
+from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 from keras_transformer.layers.rotary_embedding import rotary_embedding
 from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
+class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
     """Multi-head scaled dot-product attention.
 
     Shape letters: B batch, T query length, S key length, L cache length, N heads, D model size.
@@ -89,12 +90,12 @@ class MultiHeadAttention(AttentionMaskMixin, keras.layers.Layer):
         return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
 
     def build(self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape) -> None:
-        self.query_projection.build(queries_shape)
-        self.key_projection.build(keys_shape)
-        self.value_projection.build(values_shape)
+        build_part(self.query_projection, queries_shape)
+        build_part(self.key_projection, keys_shape)
+        build_part(self.value_projection, values_shape)
         keys = (None, self.h, None, self.d_k)
-        self.attention.build(keys, keys, (*keys[:-1], self.d_v))
-        self.output_projection.build((None, None, self.h * self.d_v))
+        build_part(self.attention, keys, keys, (*keys[:-1], self.d_v))
+        build_part(self.output_projection, (None, None, self.h * self.d_v))
         self.built = True
 
     def call(

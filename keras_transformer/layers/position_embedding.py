@@ -15,6 +15,7 @@ from keras_transformer._utils.checks import (
 )
 from keras_transformer._utils.deprecation import warn_deprecated
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._position_embedding import PositionEmbedding
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 from keras_transformer.settings import BlockSettings
@@ -98,7 +99,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         )
 
     def build(self, ids_shape: Shape) -> None:
-        self.words.build(ids_shape)
+        build_part(self.words, ids_shape, dtype="int32")
         self.built = True
 
     def call(self, ids: Tensor, start: Tensor | int = 0) -> Tensor:
@@ -165,8 +166,8 @@ class PositionEmbeddingLayer(PositionEmbedding):
         self.positions = self._embedding_layer(seq_length, "positions")
 
     def build(self, ids_shape: Shape) -> None:
-        self.words.build(ids_shape)
-        self.positions.build((ids_shape[1],))
+        build_part(self.words, ids_shape, dtype="int32")
+        build_part(self.positions, (ids_shape[1],), dtype="int32")
         self.built = True
 
     def call(self, ids: Tensor, start: Tensor | int = 0) -> Tensor:

@@ -3,10 +3,12 @@
 import contextlib
 import contextvars
 from collections.abc import Iterator
+from typing import Any
 
 import keras
 
 from keras_transformer._utils.types import Tensor
+from keras_transformer.layers._parts import walk
 
 _weights = contextvars.ContextVar("attention_weights", default=None)
 _queries_and_keys = contextvars.ContextVar("queries_and_keys", default=None)
@@ -47,9 +49,37 @@ def record_queries_and_keys():
         yield recorded
 
 
+class Recording(dict[keras.layers.Layer, Any]):
+    """The value of the last call of each layer.
+
+    Attributes:
+        calls: list of (layer, value) of all calls in their order. A shared layer occurs repeatedly.
+    """
+
+    def __init__(self, calls=()):
+        super().__init__(calls)
+        self.calls = list(calls)
+
+    def add(self, layer, value):
+        self[layer] = value
+        self.calls.append((layer, value))
+
+
+def take_call(calls, part):
+    """Removes the first call of a part, or of a layer inside it, from `Recording.calls`.
+
+    Returns:
+        Its value; None if there is no such call.
+    """
+    inside = [] if part is None else list(walk(part))
+    found = (i for i, (layer, _) in enumerate(calls) if any(layer is x for x in inside))
+    index = next(found, None)
+    return None if index is None else calls.pop(index)[1]
+
+
 @contextlib.contextmanager
 def _recording(variable):
-    recorded = {}
+    recorded = Recording()
     token = variable.set(recorded)
     try:
         yield recorded
@@ -57,16 +87,23 @@ def _recording(variable):
         variable.reset(token)
 
 
-def store_attention(layer, weights):
-    """Stores attention weights in the innermost `record_attention`, if there is one."""
+def store_attention(layer: keras.layers.Layer, weights: Tensor) -> None:
+    """Stores attention weights in the innermost `record_attention`, if there is one.
+
+    An attention layer of your own calls it, so that its weights can be returned and plotted.
+
+    Args:
+        layer: the layer that computes the weights.
+        weights: attention weights, (B, N, T, S), before dropout.
+    """
     if (recorded := _weights.get()) is not None:
-        recorded[layer] = weights
+        recorded.add(layer, weights)
 
 
 def store_queries_and_keys(layer, queries, keys):
     """Stores queries and keys in the innermost `record_queries_and_keys`, if there is one."""
     if (recorded := _queries_and_keys.get()) is not None:
-        recorded[layer] = (queries, keys)
+        recorded.add(layer, (queries, keys))
 
 
 def is_recording():

@@ -7,10 +7,11 @@ import keras
 from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
 from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.record_attention import record_attention
 
 
-class Translator(ArgumentNamesMixin, keras.Model):
+class Translator(PartsMixin, ArgumentNamesMixin, keras.Model):
     """Base class of encoder-decoder models.
 
     A subclass implements `encode` and `decode`, `start` and `step` for decoding step by step, and

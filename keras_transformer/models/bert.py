@@ -7,6 +7,7 @@ import keras
 
 from keras_transformer._utils.checks import check_choice
 from keras_transformer._utils.types import PathLike, Shape, Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
@@ -126,10 +127,10 @@ class Bert(SettingsMixin, keras.Model):
 
     def build(self, input_shape: Any) -> None:
         ids_shape = _ids_shape(input_shape)
-        self.embedding.build(ids_shape)
-        self.encoder.build((*ids_shape, self.settings.d_model))
+        build_part(self.embedding, ids_shape, dtype="int32")
+        build_part(self.encoder, (*ids_shape, self.settings.d_model))
         if self.pooler is not None:
-            self.pooling.build((ids_shape[0], self.settings.d_model))
+            build_part(self.pooling, (ids_shape[0], self.settings.d_model))
         self.built = True
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:

@@ -9,6 +9,7 @@ from keras import ops
 from keras_transformer._utils.checks import check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
@@ -186,15 +187,16 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
             settings, seq_length, vocab_size, dtype=dtype, name="embedding"
         )
         self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
-        if not tie_output:
-            self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
+        self.projection = (
+            None if tie_output else keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
+        )
 
     def build(self, input_shape: Any) -> None:
-        self.embedding.build(input_shape)
+        build_part(self.embedding, input_shape, dtype="int32")
         shape = (*input_shape, self.settings.d_model)
-        self.encoder.build(shape)
-        if not self.tie_output:
-            self.projection.build(shape)
+        build_part(self.encoder, shape)
+        if self.projection is not None:
+            build_part(self.projection, shape)
         self.built = True
 
     def call(self, tokens: Tensor, training: bool | None = None) -> Tensor:
@@ -216,7 +218,8 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         return self._to_logits(self.encoder(x, attention_mask=mask, training=training))
 
     def _to_logits(self, x, embeddings=None):
-        return self.embedding.to_logits(x, embeddings) if self.tie_output else self.projection(x)
+        tied = self.projection is None
+        return self.embedding.to_logits(x, embeddings) if tied else self.projection(x)
 
     def start(self, source: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
         """Allocates the KV cache for generating step by step.
@@ -232,7 +235,7 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         """
         rows = ops.shape(source)[0] * copies
         seen = ops.zeros((rows, length), "bool")
-        memory = self.embedding.vectors(self.compute_dtype) if self.tie_output else ()
+        memory = self.embedding.vectors(self.compute_dtype) if self.projection is None else ()
         return {"layers": self.encoder.start(rows, length), "seen": seen}, memory
 
     def step(

@@ -6,6 +6,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer.layers._parts import changed_part
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
 from keras_transformer.models.transformer import TransformerModel
 
@@ -29,8 +30,8 @@ _ACTIVATIONS = {
 def supports_numpy(model):
     """Returns whether `NumpyTransformer` computes a model.
 
-    It must be a built `TransformerModel`, not of a subclass, that computes in float32 with weights
-    in float32 and the activation relu or silu.
+    It must be a built `TransformerModel`, not of a subclass and without replaced parts, that
+    computes in float32 with weights in float32 and the activation relu or silu.
     """
     return (
         type(model) is TransformerModel
@@ -38,6 +39,7 @@ def supports_numpy(model):
         and model.settings.activation in _ACTIVATIONS
         and model.compute_dtype == "float32"
         and all(weight.dtype == "float32" for weight in model.weights)
+        and changed_part(model) is None
     )
 
 

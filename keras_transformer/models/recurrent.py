@@ -7,9 +7,11 @@ from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
 from keras_transformer._utils.types import Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.luong_decoder import LuongDecoder
+from keras_transformer.layers.record_attention import Recording, take_call
 from keras_transformer.masks import padding_mask
 from keras_transformer.models._translator import Translator
 
@@ -128,13 +130,13 @@ class RecurrentTranslator(Translator):
 
     def build(self, input_shape: Any) -> None:
         (batch, source_length), (_, target_length) = input_shape
-        self.source_embedding.build((batch, source_length))
-        self.target_embedding.build((batch, target_length))
-        self.encoder.build((batch, source_length, self.d_model))
+        build_part(self.source_embedding, (batch, source_length), dtype="int32")
+        build_part(self.target_embedding, (batch, target_length), dtype="int32")
+        build_part(self.encoder, (batch, source_length, self.d_model))
         target_shape = (batch, target_length, self.d_model)
-        self.decoder.build(target_shape, (batch, source_length, self.units))
-        self.dropout.build(target_shape)
-        self.projection.build(target_shape)
+        build_part(self.decoder, target_shape, (batch, source_length, self.units))
+        build_part(self.dropout, target_shape)
+        build_part(self.projection, target_shape)
         self.built = True
 
     def encode(self, encoder_input: Tensor, training: bool | None = None) -> Tensor:
@@ -211,20 +213,18 @@ class RecurrentTranslator(Translator):
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache
 
-    def group_attention(self, weights: dict[keras.layers.Layer, Tensor]) -> dict[str, list[Tensor]]:
+    def group_attention(self, weights: Recording) -> dict[str, list[Tensor]]:
         """Groups the output of `record_attention` as `attention_weights` returns it.
 
         Args:
-            weights: dictionary from attention layers to their weights.
+            weights: what `record_attention` recorded in a call of the model.
 
         Returns:
             `{"cross": [weights]}`, weights of shape (B, 1, T, S); an empty dictionary if none were
             recorded.
         """
-        attention = self.decoder.attention
-        if attention not in weights:
-            return {}
-        return {"cross": [ops.expand_dims(weights[attention], axis=1)]}
+        found = take_call(list(weights.calls), self.decoder.attention)
+        return {} if found is None else {"cross": [ops.expand_dims(found, axis=1)]}
 
     def get_config(self) -> dict[str, Any]:
         arguments = {

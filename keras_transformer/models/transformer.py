@@ -13,10 +13,12 @@ from keras_transformer._utils.checks import (
 )
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
+from keras_transformer.layers.record_attention import Recording, take_call
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.models._translator import Translator
 from keras_transformer.settings import BlockSettings
@@ -123,13 +125,18 @@ class TransformerModel(SettingsMixin, Translator):
 
         settings, dtype = self.settings, self.dtype_policy
         self.source_embedding = self._embedding(enc_vocab_size, "source_embedding")
-        self.target_embedding = self.source_embedding
-        if not share_embeddings:
-            self.target_embedding = self._embedding(dec_vocab_size, "target_embedding")
+        self.target_embedding = (
+            self.source_embedding
+            if share_embeddings
+            else self._embedding(dec_vocab_size, "target_embedding")
+        )
         self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         self.decoder = Decoder(settings=settings, dtype=dtype, name="decoder")
-        if not tie_output:
-            self.projection = keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
+        self.projection = (
+            None
+            if tie_output
+            else keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
+        )
 
     def _embedding(self, vocab_size, name):
         return PositionEmbeddingFixedWeights.from_settings(
@@ -140,13 +147,18 @@ class TransformerModel(SettingsMixin, Translator):
         (batch, source_length), (_, target_length) = input_shape
         source_shape = (batch, source_length, self.settings.d_model)
         target_shape = (batch, target_length, self.settings.d_model)
-        self.source_embedding.build((batch, source_length))
-        if not self.share_embeddings:
-            self.target_embedding.build((batch, target_length))
-        self.encoder.build(source_shape)
-        self.decoder.build(target_shape, source_shape)
-        if not self.tie_output:
-            self.projection.build(target_shape)
+        build_part(self.source_embedding, (batch, source_length), dtype="int32")
+        build_part(self.target_embedding, (batch, target_length), dtype="int32")
+        build_part(self.encoder, source_shape)
+        build_part(self.decoder, target_shape, source_shape)
+        if self.projection is not None:
+            build_part(self.projection, target_shape)
+        elif not hasattr(self.target_embedding, "to_logits"):
+            raise ValueError(
+                "A tied output needs a target embedding with the methods `to_logits` and `vectors` "
+                "of PositionEmbeddingFixedWeights: add them, or set `tie_output=False`. "
+                f"Received: {type(self.target_embedding).__name__}"
+            )
         if self.output_bias:
             self.bias = self.add_weight((self.dec_vocab_size,), "zeros", name="output_bias")
         self.built = True
@@ -195,7 +207,7 @@ class TransformerModel(SettingsMixin, Translator):
         return self._to_logits(x)
 
     def _to_logits(self, x, embeddings=None):
-        if not self.tie_output:
+        if self.projection is not None:
             return self.projection(x)
         logits = self.target_embedding.to_logits(x, embeddings)
         return logits + ops.cast(self.bias, logits.dtype) if self.output_bias else logits
@@ -221,7 +233,8 @@ class TransformerModel(SettingsMixin, Translator):
             rows, cache = keras.tree.map_structure(
                 lambda x: ops.repeat(x, copies, axis=0), (rows, cache)
             )
-        embeddings = self.target_embedding.vectors(self.compute_dtype) if self.tie_output else ()
+        tied = self.projection is None
+        embeddings = self.target_embedding.vectors(self.compute_dtype) if tied else ()
         return cache, {**rows, "embeddings": embeddings}
 
     def step(
@@ -253,25 +266,28 @@ class TransformerModel(SettingsMixin, Translator):
         logits = self._to_logits(ops.squeeze(x, axis=1), memory["embeddings"])
         return logits, {"layers": layers, "seen": seen}
 
-    def group_attention(self, weights: dict[keras.layers.Layer, Tensor]) -> dict[str, list[Tensor]]:
+    def group_attention(self, weights: Recording) -> dict[str, list[Tensor]]:
         """Groups the output of `record_attention` by kind of attention and layer.
 
         Args:
-            weights: dictionary from attention layers to their weights.
+            weights: what `record_attention` recorded in a call of the model.
 
         Returns:
             A dictionary of lists with one entry per layer, under the keys "encoder", "causal" and
             "cross". A kind whose layers were not recorded is omitted.
         """
-        attentions = {
-            "encoder": [layer.self_attention for layer in self.encoder.layers],
-            "causal": [layer.self_attention for layer in self.decoder.layers],
-            "cross": [layer.cross_attention for layer in self.decoder.layers],
-        }
+        names = (("self_attention", "causal"), ("cross_attention", "cross"))
+        encoder, decoder = (getattr(x, "layers", ()) for x in (self.encoder, self.decoder))
+        parts = [("encoder", layer, "self_attention") for layer in encoder]
+        parts += [(kind, layer, name) for layer in decoder for name, kind in names]
+        calls, grouped = list(weights.calls), {}
+        for kind, layer, name in parts:
+            found = take_call(calls, getattr(layer, name, None))
+            grouped.setdefault(kind, []).append(found)
         return {
-            kind: [weights[layer.attention] for layer in layers]
-            for kind, layers in attentions.items()
-            if all(layer.attention in weights for layer in layers)
+            kind: layers
+            for kind, layers in grouped.items()
+            if all(layer is not None for layer in layers)
         }
 
     def get_config(self) -> dict[str, Any]:

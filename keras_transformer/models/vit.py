@@ -7,6 +7,7 @@ import keras
 
 from keras_transformer._utils.checks import check_sizes, given
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
@@ -80,12 +81,12 @@ class VisionTransformer(SettingsMixin, keras.Model):
         )
 
     def build(self, images_shape: Shape) -> None:
-        self.embedding.build(images_shape)
+        build_part(self.embedding, images_shape)
         shape = self.embedding.compute_output_shape(images_shape)
-        self.encoder.build(shape)
+        build_part(self.encoder, shape)
         if self.d_head is not None:
-            self.hidden.build((shape[0], shape[-1]))
-        self.classifier.build((shape[0], self.d_head or shape[-1]))
+            build_part(self.hidden, (shape[0], shape[-1]))
+        build_part(self.classifier, (shape[0], self.d_head or shape[-1]))
         self.built = True
 
     def call(self, images: Tensor, training: bool | None = None) -> Tensor:

@@ -13,7 +13,11 @@ from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, START_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.inference.translate import Hypothesis, Translate
-from keras_transformer.layers.record_attention import record_attention, record_queries_and_keys
+from keras_transformer.layers.record_attention import (
+    Recording,
+    record_attention,
+    record_queries_and_keys,
+)
 
 _VIEW_NAMES = {
     "encoder": "encoder: self-attention of the source",
@@ -249,7 +253,7 @@ def _record(model, inputs):
     """Returns the weights, queries and keys of a forward pass, each as a dictionary by layer."""
     with record_attention() as weights, record_queries_and_keys() as vectors:
         model(inputs)
-    queries, keys = ({layer: pair[i] for layer, pair in vectors.items()} for i in (0, 1))
+    queries, keys = (Recording([(x, pair[i]) for x, pair in vectors.calls]) for i in (0, 1))
     return weights, queries, keys
 
 

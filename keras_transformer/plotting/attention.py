@@ -191,6 +191,11 @@ def _check_attention(hypothesis):
         raise ValueError(
             f"There are no attention weights to plot: {reason}. Received: {hypothesis.text!r}"
         )
+    if "cross" not in hypothesis.attention:
+        raise ValueError(
+            "The cross-attention of this model stores no weights to plot: pass them to "
+            f"`kt.store_attention` in its `call`. Received: weights of {list(hypothesis.attention)}"
+        )
 
 
 def _figure_size(panels, tokens, min_inches):

@@ -1,0 +1,169 @@
+"""The parts of layers and models, which can be replaced."""
+
+import inspect
+from typing import Any, Self
+
+import keras
+
+
+class PartsMixin:
+    """Lets the parts of a layer or model be replaced, and keeps them in its configuration.
+
+    A part is a layer, or a tuple of layers, in a public attribute that the constructor sets. It is
+    replaced by assignment before its parent is built. The parent knows what a part is called with
+    and what it returns, but neither its class nor its attributes.
+    """
+
+    _replaced: tuple[str, ...] = ()  # attributes whose parts were replaced
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        old = vars(self).get(name)
+        known = name in vars(self) and not name.startswith("_")
+        if not known or value is old or not layers_in([old, value]):
+            super().__setattr__(name, value)
+            return
+        if self.built:  # type: ignore[attr-defined]
+            raise ValueError(
+                "Replace parts before the model is built, such as right after creating it: Keras "
+                f"cannot add weights later. Received: {name} of {type(self).__name__}, built"
+            )
+        self._replaced = tuple(dict.fromkeys([*self._replaced, name]))
+        super().__setattr__(name, tuple(value) if isinstance(value, list) else value)
+        # Keras tracks a layer from its assignment on, but forgets it when it leaves a list. All
+        # parts are assigned again, so that the order of the weights does not depend on the history.
+        self._removed = layers_in([old, *parts_of(self).values()])
+        self._removed.clear()
+        for attribute, part in parts_of(self).items():
+            super().__setattr__(attribute, part)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()  # type: ignore[misc]
+        replaced = {
+            name: part
+            for name, part in parts_of(self).items()
+            if name in self._replaced or any(map(_has_replaced, layers_in(part)))
+        }
+        return {**config, "parts": _serialize(replaced)} if replaced else config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        config = dict(config)
+        parts = config.pop("parts", None)
+        layer = super().from_config(config)  # type: ignore[misc]
+        for name, part in _deserialize(parts).items() if parts else ():
+            setattr(layer, name, part)
+        return layer
+
+
+def parts_of(layer):
+    """Returns the parts of a layer: its public attributes that are layers or tuples of layers."""
+    return {
+        name: value
+        for name, value in vars(layer).items()
+        if not name.startswith("_") and layers_in(value)
+    }
+
+
+def layers_in(value):
+    """Returns the layers in a value: the value itself, or those in a list or tuple."""
+    if isinstance(value, (list, tuple)):
+        return [layer for x in value for layer in layers_in(x)]
+    return [value] if isinstance(value, keras.layers.Layer) else []
+
+
+def walk(layer):
+    """Yields a layer and, at any depth, the layers in its attributes."""
+    yield layer
+    for inner in {id(x): x for x in layers_in(list(vars(layer).values()))}.values():
+        yield from walk(inner)
+
+
+def build_part(part, *shapes, dtype="float32"):
+    """Builds a part; a layer of the user, and one of Keras with several inputs, by a call.
+
+    Args:
+        part: a layer.
+        *shapes: shapes of the inputs that it is called with, apart from attention masks.
+        dtype: dtype of the inputs.
+    """
+    if part.built:
+        return
+    call, simple = part, len(shapes) == 1 and type(part).build is not keras.layers.Layer.build
+    if isinstance(part, PartsMixin) or (simple and _is_own(part)):
+        part.build(*shapes)
+        if all(layer.built for layer in walk(part)):
+            return
+        # A subclass has further layers. Keras would not look into a layer that is built.
+        call = part.call
+    mask = keras.KerasTensor((None, None, None), "bool")  # (B, T, S)
+    arguments = inspect.signature(part.call).parameters
+    masks = {name: mask for name in arguments if name.endswith("attention_mask")}
+    call(*(keras.KerasTensor(shape, dtype) for shape in shapes), **masks)
+
+
+def changed_part(model):
+    """Describes the first part of a model that is not as the library makes it.
+
+    Args:
+        model: a layer or a model.
+
+    Returns:
+        Text such as "encoder.layers[0].feed_forward is a MyFeedForward"; None if all parts are the
+        library's own.
+    """
+    if not _is_own(model):
+        return f"the model is a {type(model).__name__}"
+    return _changed_part(model)
+
+
+def _has_replaced(layer):
+    """Returns whether a part of a layer was replaced, at any depth."""
+    return isinstance(layer, PartsMixin) and (
+        layer._replaced or any(map(_has_replaced, layers_in(list(parts_of(layer).values()))))
+    )
+
+
+def _changed_part(layer, path=""):
+    if not isinstance(layer, PartsMixin):
+        return None
+    for name, part in parts_of(layer).items():
+        steps = [(name, part)]
+        if isinstance(part, (list, tuple)):
+            steps = [(f"{name}[{i}]", x) for i, x in enumerate(part)]
+        for step, x in steps:
+            if found := _changed_part(x, f"{path}{step}."):
+                return found
+            if not _is_own(x):
+                return f"{path}{step} is a {type(x).__name__}"
+        if name in layer._replaced:
+            step, x = steps[0]
+            return f"{path}{step} is a {type(x).__name__}"
+    return None
+
+
+def _is_own(layer):
+    return type(layer).__module__.startswith(("keras_transformer.", "keras."))
+
+
+def _serialize(parts):
+    """Returns the configuration of some parts; a layer that occurs again is written once."""
+    layers = list({id(layer): layer for layer in layers_in(list(parts.values()))}.values())
+    index = {id(layer): i for i, layer in enumerate(layers)}
+    return {
+        # Without the shapes of their inputs, because the parent builds them.
+        "layers": [
+            {**keras.saving.serialize_keras_object(layer), "build_config": None} for layer in layers
+        ],
+        "attributes": {
+            name: index[id(part)] if id(part) in index else [index[id(x)] for x in part]
+            for name, part in parts.items()
+        },
+    }
+
+
+def _deserialize(config):
+    layers = [keras.saving.deserialize_keras_object(layer) for layer in config["layers"]]
+    return {
+        name: tuple(layers[i] for i in x) if isinstance(x, list) else layers[x]
+        for name, x in config["attributes"].items()
+    }

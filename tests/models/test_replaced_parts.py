@@ -1,0 +1,226 @@
+"""Every part of a Transformer can be replaced, and translating follows it."""
+
+import warnings
+
+import keras
+import numpy as np
+import pytest
+from layer_contract import EAGERLY, numpy
+from quick import some_of
+from replaced_parts import REPLACEMENTS, GatedFeedForward, MeanAttention, ThreeSublayers
+from translating import TARGET_LENGTH, log_likelihoods, make_translate, trained
+
+import keras_transformer as kt
+from keras_transformer.inference.model_search import WithoutCache, stepwise
+from keras_transformer.layers._parts import changed_part, walk
+
+pytestmark = pytest.mark.every_backend
+
+SETTINGS = kt.BlockSettings(h=2, d_model=16, d_ff=24, n=2, rate=0.0, norm_first=True)
+SENTENCES = ["one two three", "five", "four two one one"]
+SOURCE = np.array([[4, 5, 6, 3], [7, 3, 0, 0]], "int32")
+INPUTS = (SOURCE, np.array([[2, 5, 7], [2, 8, 0]], "int32"))
+
+
+def make(replace, **options):
+    keras.utils.set_random_seed(3)
+    dataset, _, _ = trained()
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    options = {"dec_seq_length": TARGET_LENGTH - 1, "settings": SETTINGS, **options}
+    model = kt.TransformerModel(*sizes, **options)
+    replace(model, SETTINGS)
+    return model
+
+
+def built(model):
+    model.build(((None, None), (None, None)))
+    return model
+
+
+QUICK = ("feed_forward", "score", "windowed", "self_attention_of_keras", "encoder_layer")
+
+
+@pytest.fixture(scope="module", params=some_of(list(REPLACEMENTS), QUICK))
+def replacement(request):
+    """A changed model with random weights, and whether its decoder has a cache."""
+    replace, cached = REPLACEMENTS[request.param]
+    model = built(make(replace))
+    random = np.random.default_rng(0)
+    model.set_weights([x + random.normal(0, 0.2, x.shape) for x in model.get_weights()])
+    return model, cached
+
+
+def test_a_changed_model_is_built_saved_and_loaded(replacement, tmp_path):
+    model, _ = replacement
+    layers = {id(x): x for x in walk(model)}.values()
+    assert all(layer.built for layer in layers)
+    assert {id(w) for x in layers for w in x.weights} == {id(w) for w in model.weights}
+    expected = numpy(model(INPUTS))
+    recreated = built(kt.TransformerModel.from_config(model.get_config()))
+    recreated.set_weights(model.get_weights())
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    for other in (recreated, loaded):
+        np.testing.assert_allclose(numpy(other(INPUTS)), expected, atol=1e-5)
+        assert changed_part(other) == changed_part(model) is not None
+        assert other.get_config()["parts"].keys() == model.get_config()["parts"].keys()
+
+
+def test_translations_have_the_probabilities_of_the_whole_model(replacement):
+    """With and without a cache, in greedy and beam search."""
+    model, cached = replacement
+    with pytest.warns(UserWarning, match="Decoding with the layers of the model") as warned:
+        translate = make_translate(model)
+        greedy = [x[0] for x in translate.hypotheses(SENTENCES)]
+        beam = [x[0] for x in translate.hypotheses(SENTENCES, beam_size=4, length_penalty=0.0)]
+    messages = [str(x.message) for x in warned if "Decoding" in str(x.message)]
+    assert len(messages) == 1 and changed_part(model) in messages[0]
+    assert ("without a cache" in messages[0]) is not cached
+    dataset, model.dec_seq_length = trained()[0], None
+    for found in (greedy, beam):
+        scores = [x.score for x in found]
+        np.testing.assert_allclose(scores, log_likelihoods(model, dataset, found), rtol=1e-3)
+    assert all(x.score >= y.score - 1e-4 for x, y in zip(beam, greedy, strict=True))
+
+
+def test_one_update_changes_each_weight(replacement):
+    model, _ = replacement
+    before, mean = model.get_weights(), any(isinstance(x, MeanAttention) for x in walk(model))
+    model.compile(keras.optimizers.SGD(1e3), kt.MaskedCrossEntropy(), run_eagerly=EAGERLY)
+    model.train_on_batch(INPUTS, INPUTS[1])
+    for weight, old in zip(model.weights, before, strict=True):
+        # Mean attention reads no queries, and softmax ignores a constant added to all scores.
+        unused = "seed" in weight.path or (mean and "add_norm_2_before" in weight.path)
+        constant = weight.path.endswith(("key_projection/bias", "key/bias")) or unused
+        assert constant or not np.array_equal(numpy(weight), old), weight.path
+    model.set_weights(before)
+
+
+@pytest.mark.parametrize("policy", ("mixed_bfloat16", "mixed_float16"))
+def test_mixed_precision_is_close(policy):
+    def replace(model, settings):
+        for name in ("feed_forward", "mean_attention", "normalization"):
+            REPLACEMENTS[name][0](model, settings)
+
+    model, half = (built(make(replace, dtype=x)) for x in ("float32", policy))
+    half.set_weights(model.get_weights())
+    np.testing.assert_allclose(numpy(half(INPUTS)), numpy(model(INPUTS)), atol=0.1)
+
+
+def test_attention_weights_of_parts_that_give_them():
+    model = built(make(REPLACEMENTS["mean_attention"][0]))
+    with pytest.warns(UserWarning, match="Decoding"):
+        [[found]] = make_translate(model).hypotheses("one two", return_attention=True)
+    assert {kind: x.shape[:2] for kind, x in found.attention.items()} == dict.fromkeys(
+        ("encoder", "causal", "cross"), (2, 1)
+    )
+    model = built(make(REPLACEMENTS["cross_attention_of_keras"][0]))
+    with pytest.warns(UserWarning, match="Decoding"):
+        translate = make_translate(model)
+        [[found]] = translate.hypotheses("one two", return_attention=True)
+    assert found.attention.keys() == {"encoder", "causal"}
+    with pytest.raises(ValueError, match=r"kt.store_attention.*cross_attention is a Multi"):
+        translate("one two", replace_unknown=True)
+    with pytest.raises(ValueError, match="cross"):
+        kt.plot_attention(found)
+
+
+def test_shared_layers_have_the_attention_weights_of_each_call():
+    model = built(make(REPLACEMENTS["shared_layers"][0]))
+    layers = model.attention_weights(*INPUTS)["encoder"]
+    assert len(layers) == 3
+    assert np.abs(numpy(layers[0]) - numpy(layers[1])).max() > 1e-4
+
+
+def test_an_unchanged_model_uses_numpy_without_a_warning():
+    model = built(make(lambda model, settings: None))
+    assert changed_part(model) is None and "parts" not in model.get_config()
+    assert stepwise(model) is model
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        make_translate(model)("one two")
+
+
+@pytest.mark.parametrize(
+    ("replace", "description"),
+    (
+        (
+            lambda m: setattr(m.encoder.layers[1], "feed_forward", GatedFeedForward(8, 16)),
+            r"encoder.layers\[1\].feed_forward is a GatedFeedForward",
+        ),
+        (
+            lambda m: setattr(m.decoder.layers[0].add_norm_1, "dropout", kt.Dropout(0.5)),
+            r"decoder.layers\[0\].add_norm_1.dropout is a Dropout",
+        ),
+        (
+            lambda m: vars(m.decoder.layers[0]).update(feed_forward=GatedFeedForward(8, 16)),
+            r"decoder.layers\[0\].feed_forward is a GatedFeedForward",
+        ),
+        (
+            lambda m: setattr(m.encoder, "layers", [ThreeSublayers(settings=SETTINGS)]),
+            r"encoder.layers\[0\] is a ThreeSublayers",
+        ),
+        (
+            lambda m: setattr(m.encoder, "layers", m.encoder.layers[:1]),
+            r"encoder.layers\[0\] is a EncoderLayer",
+        ),
+    ),
+)
+def test_the_changed_part_is_named(replace, description):
+    model = make(lambda model, settings: replace(model))
+    assert changed_part(model) == description.replace("\\", "")
+
+
+def test_a_part_is_replaced_before_the_model_is_built():
+    model = built(make(lambda model, settings: None))
+    with pytest.raises(ValueError, match=r"before the model is built.*Received: projection"):
+        model.projection = keras.layers.Dense(5)
+    with pytest.raises(TypeError):  # Keras would not train it
+        model.encoder.layers[0] = ThreeSublayers(settings=SETTINGS)
+
+
+def test_replaced_parts_leave_no_trace():
+    """The summary, the layers and the weights are those of the new parts only."""
+    model = make(REPLACEMENTS["output_projection"][0])
+    assert len(model.layers) == 5 and model.projection in model.layers
+    kept = model.projection
+    model.projection = keras.layers.Dense(7)
+    model.projection = kept
+    assert len(model.layers) == 5
+
+
+def test_a_tied_output_needs_a_target_embedding_with_logits():
+    model = make(lambda model, settings: None, tie_output=True)
+    model.target_embedding = keras.layers.Embedding(model.dec_vocab_size, 16)
+    with pytest.raises(ValueError, match=r"tie_output=False.*Received: Embedding"):
+        built(model)
+    model = make(REPLACEMENTS["output_projection"][0], tie_output=True)
+    assert not any(x is model.target_embedding for x in walk(model.projection))
+    assert built(model)(INPUTS).shape == (2, 3, model.dec_vocab_size)
+
+
+def test_learned_positions_limit_the_length_of_translations():
+    def replace(model, settings):
+        for name in ("source_embedding", "target_embedding"):
+            size = getattr(model, name).vocab_size
+            setattr(model, name, kt.PositionEmbeddingLayer(9, size, settings.d_model))
+
+    model = built(make(replace, enc_seq_length=9, dec_seq_length=9))
+    with pytest.warns(UserWarning):
+        [[found]] = make_translate(model).hypotheses("one two three")
+    assert len(found.tokens) <= 9
+
+
+def test_a_language_model_decodes_with_replaced_parts():
+    def model_with(attention):
+        keras.utils.set_random_seed(0)
+        model = kt.TransformerLanguageModel(12, settings=SETTINGS)
+        for layer in model.encoder.layers:
+            layer.feed_forward = GatedFeedForward(8, 16)
+            layer.self_attention = attention or layer.self_attention
+        model.build((None, None))
+        return model
+
+    for attention, cached in ((None, True), (MeanAttention(), False)):
+        with pytest.warns(UserWarning, match="Decoding"):
+            assert isinstance(stepwise(model_with(attention)), WithoutCache) is not cached

@@ -26,7 +26,7 @@ test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-ten
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
 
-translate: .venv/tensorflow ## translate with the bundled run; ARGS='"I am hungry."' passes arguments
+translate: .venv/tensorflow ## translate with the newest run in runs/, or the bundled one; ARGS='"I am hungry."' passes arguments
 	$(BIN)/python scripts/translate.py $(ARGS)
 
 bundled-run: .venv/tensorflow ## train the run that translates without training, data/bundled-run (20 minutes)

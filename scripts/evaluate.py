@@ -1,6 +1,6 @@
 """Translates the test set of a run and prints BLEU and chrF."""
 
-from keras_transformer.cli import run_command
+from _environment import run_command
 
 if __name__ == "__main__":
     run_command("evaluate", prog="evaluate.py")

@@ -1,6 +1,6 @@
 """Trains a text classifier (default: questions and statements of the bundled corpus)."""
 
-from keras_transformer.cli import run_command
+from _environment import run_command
 
 if __name__ == "__main__":
     run_command("train-classifier", prog="train_classifier.py")

@@ -1,6 +1,6 @@
 """Translates sentences from arguments, a file or standard input with a trained run."""
 
-from keras_transformer.cli import run_command
+from _environment import run_command
 
 if __name__ == "__main__":
     run_command("translate", prog="translate.py")

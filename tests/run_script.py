@@ -38,6 +38,7 @@ def script_result(name, *arguments, folder, text="", stdin=None, output=None):
     output, errors, status = output or io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ):
         patch.chdir(folder)
+        patch.syspath_prepend(SCRIPTS)
         patch.setattr(sys, "argv", [name, *map(str, arguments)])
         patch.setattr(sys, "stdin", stdin or io.StringIO(text))
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):

@@ -15,6 +15,7 @@ from keras_transformer import (
     DecoderLayer,
     EncoderLayer,
     MultiHeadAttention,
+    RunFolder,
     TransformerModel,
     WarmupSchedule,
     causal_mask,
@@ -97,7 +98,59 @@ def test_each_run_is_labeled(tmp_path):
         assert text in found
 
 
-@pytest.mark.parametrize("histories", [{}, {"run": []}, {"first": RUN, "second": []}])
+def fit(validation=True, epochs=4, **options):
+    """Returns the `History` of a model with a metric."""
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=["mae"])
+    x = np.linspace(-1, 1, 16).reshape(8, 2)
+    options["validation_data"] = (x, x[:, :1]) if validation else None
+    return model.fit(x, x[:, :1], epochs=epochs, verbose=0, **options)
+
+
+def lines_of(axes):
+    """Returns the points of the lines of axes."""
+    return [np.transpose(line.get_data()).tolist() for line in axes.lines]
+
+
+def test_what_fit_returns_is_plotted():
+    fitted = fit()
+    for histories in (fitted, fitted.history):
+        loss, mae = plot_losses(histories)
+        for axes, name in ((loss, "loss"), (mae, "mae")):
+            for line, column in zip(axes.lines, (name, f"val_{name}"), strict=False):
+                assert line.get_xdata().tolist() == [1, 2, 3, 4]
+                assert line.get_ydata().tolist() == fitted.history[column]
+        assert (loss.get_ylabel(), mae.get_ylabel()) == ("loss", "mae")
+
+
+def test_epochs_of_fit_are_those_of_training():
+    fitted = fit(initial_epoch=2, validation_freq=2, epochs=6)
+    loss, _ = plot_losses(fitted)
+    assert [[x for x, _ in line] for line in lines_of(loss)[:2]] == [[3, 4, 5, 6], [4, 6]]
+
+
+@pytest.mark.parametrize("columns", [["loss"], ["loss", "learning_rate"], ["loss", "mae"]])
+def test_there_are_axes_only_for_what_was_recorded(columns):
+    axes = plot_losses({name: [3.0, 2.0] for name in columns})
+    assert [x.get_ylabel() for x in axes] == [name.replace("_", " ") for name in columns]
+    assert all(lines_of(x) == [[[1, 3.0], [2, 2.0]]] for x in axes)
+    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["training"]
+
+
+def test_runs_and_fits_are_compared(tmp_path):
+    run = [{**row, "tokens_per_second": 1.0, "seconds": 1.0} for row in RUN]
+    RunFolder(tmp_path).write_history(run)
+    axes = plot_losses(tmp_path)
+    assert axes[0].get_title() == tmp_path.name and len(axes) == 3
+    assert list(map(lines_of, axes)) == list(map(lines_of, plot_losses(run)))
+    loss, *_ = plot_losses({"run": str(tmp_path), "fit": fit(validation=False)})
+    assert len(loss.lines) == 4  # of the run also the validation and the mark of its best epoch
+
+
+@pytest.mark.parametrize(
+    "histories",
+    [{}, [], None, 3, [0.5], {"run": []}, {"first": RUN, "second": []}, {"accuracy": [0.5]}],
+)
 def test_empty_histories_are_refused(tmp_path, histories):
     with pytest.raises(ValueError, match="nothing to plot"):
         plot_losses(histories, tmp_path / "curves.png")

@@ -95,10 +95,7 @@ def search_options(arguments, **defaults):
 def add_output_run(parser, default):
     """Adds `--run`, the output folder of a training subcommand."""
     parser.add_argument(
-        "--run",
-        type=Path,
-        default=Path(default),
-        help="output folder (default: %(default)s)",
+        "--run", type=Path, default=Path(default), help="output folder (default: %(default)s)"
     )
 
 

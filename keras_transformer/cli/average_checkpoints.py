@@ -1,8 +1,7 @@
 """Averages the weights of the last epochs of a run trained with --keep-weights."""
 
-import shlex
-
 import keras_transformer as kt
+from keras_transformer._utils.command_line import command_line
 from keras_transformer.cli.arguments import add_run, integer
 from keras_transformer.cli.startup import import_backend
 
@@ -35,5 +34,4 @@ def run(arguments):
             f"with a higher --keep-weights. Received: --last {arguments.last}"
         )
     average_weights(files[-arguments.last :], run_folder.weights_file(arguments.name))
-    folder = shlex.quote(str(run_folder.path))
-    print(f"keras-transformer evaluate {folder} --weights {shlex.quote(arguments.name)}")
+    print(command_line("evaluate", run_folder.path, "--weights", arguments.name))

@@ -1,12 +1,7 @@
 """Translates the test set of a run, or a file, and prints BLEU, chrF and exact translations."""
 
 import keras_transformer as kt
-from keras_transformer.cli.arguments import (
-    add_run,
-    add_search_options,
-    add_weights,
-    search_options,
-)
+from keras_transformer.cli.arguments import add_run, add_search_options, add_weights, search_options
 from keras_transformer.cli.startup import import_backend
 
 

@@ -32,14 +32,10 @@ def add_arguments(parser):
         "RUN/exported/float16)",
     )
     parser.add_argument(
-        "--quantization",
-        choices=["int8"],
-        help="quantization of the weights, ctranslate2 only (default: none)",
+        "--quantization", choices=["int8"], help="number type, ctranslate2 only (default: float32)"
     )
     parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="overwrite an existing export (default: stop with an error)",
+        "--overwrite", action="store_true", help="overwrite an existing export (default: refuse)"
     )
     # A SavedModel is deterministic and returns one translation. CTranslate2 takes search options
     # at translation time.

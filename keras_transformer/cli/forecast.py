@@ -22,9 +22,7 @@ def add_arguments(parser):
     parser.add_argument("--column", help="name of the column to forecast (default: the last one)")
     add_data_limits(parser)
     parser.add_argument(
-        "--attention",
-        action="store_true",
-        help="attend to all hidden states (default: use the last hidden state only)",
+        "--attention", action="store_true", help="attend to all hidden states (default: the last)"
     )
     _add_size(parser, "units", "size of the hidden state", 2**16)
     _add_size(parser, "steps", "length of the input window", 2**16)

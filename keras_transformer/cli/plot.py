@@ -17,10 +17,8 @@ def run(arguments):
     if len(arguments.runs) > 1 and not arguments.output:
         raise ValueError("--output is required for more than one run")
     import_backend()
-    folders = [kt.RunFolder(path) for path in arguments.runs]
-    output = arguments.output or folders[0].curves
-    histories = [folder.read_history() for folder in folders]
-    kt.plot_losses(dict(zip(_names(arguments.runs), histories, strict=True)), output)
+    output = arguments.output or kt.RunFolder(arguments.runs[0]).curves
+    kt.plot_losses(dict(zip(_names(arguments.runs), arguments.runs, strict=True)), output)
     print(output)
 
 

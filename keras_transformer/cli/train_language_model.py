@@ -24,11 +24,7 @@ def add_arguments(parser):
     add_data_limits(parser)
     add_output_run(parser, "runs/language")
     parser.add_argument(
-        "--model",
-        nargs="+",
-        choices=MODELS,
-        default=MODELS,
-        help="models to train (default: both)",
+        "--model", nargs="+", choices=MODELS, default=MODELS, help="models to train (default: both)"
     )
     add_epochs(parser, 10)
     parser.add_argument(

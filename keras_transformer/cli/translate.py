@@ -4,13 +4,10 @@ import sys
 from pathlib import Path
 
 import keras_transformer as kt
-from keras_transformer.cli.arguments import (
-    add_search_options,
-    add_weights,
-    search_options,
-)
+from keras_transformer._utils.command_line import command_line
+from keras_transformer.cli.arguments import add_search_options, add_weights, search_options
 from keras_transformer.cli.startup import import_backend
-from keras_transformer.data.corpus import bundled_run_path
+from keras_transformer.data.corpus import bundled_run_path, default_run_path
 
 # Number of sentences that are sorted by length and translated together. On a terminal it is 1, so
 # that each translation is printed before the next prompt.
@@ -20,10 +17,13 @@ WINDOW = 4096
 def add_arguments(parser):
     """Adds the run, the sentences, the attention plot and the search options."""
     parser.epilog = (
-        "Without a run, a bundled one translates: translate 'I am hungry.' "
+        "Without a run, the newest one below runs/ translates, or the bundled one if there is "
+        "none: %(prog)s 'I am hungry.' "
         "With --n-best above 1, each output line is a score, a tab and a translation."
     )
-    parser.add_argument("run", nargs="?", help="folder of a trained run (default: the bundled run)")
+    parser.add_argument(
+        "run", nargs="?", help="folder of a trained run (default: the newest below runs/)"
+    )
     add_weights(parser)
     parser.add_argument(
         "sentences", nargs="*", help="sentences to translate (default: standard input)"
@@ -41,7 +41,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Prints the translations, with scores if there are several per sentence."""
-    _use_bundled_run(arguments)
+    _use_default_run(arguments)
     _check(arguments)
     options = search_options(arguments)
     _say(f"Loading {arguments.run}; the first translation takes a few more seconds.")
@@ -51,7 +51,7 @@ def run(arguments):
         _say(
             "This run was trained on the bundled corpus of simple sentences and knows "
             f"{translate.source_tokenizer.vocab_size:,} English words. To train another one: "
-            "keras-transformer train --help"
+            f"{command_line('train', '--help')}"
         )
     for hypotheses in _stream(translate, arguments, options):
         _print(hypotheses, _with_scores(options))
@@ -59,12 +59,12 @@ def run(arguments):
             kt.plot_attention(hypotheses[0], arguments.attention)
 
 
-def _use_bundled_run(arguments):
-    """Sets the bundled run if no run is given, or only a sentence."""
+def _use_default_run(arguments):
+    """Sets the default run if no run is given, or only a sentence."""
     run, alone = arguments.run, not (arguments.sentences or arguments.file)
     if run is not None and alone and "/" not in run and not Path(run).is_dir():
         arguments.sentences, run = [run], None
-    arguments.run = run or bundled_run_path()
+    arguments.run = run or default_run_path()
 
 
 def _say(text):

@@ -14,5 +14,12 @@ def bundled_run_path() -> Path:
     return _included("bundled-run")
 
 
+def default_run_path() -> Path:
+    """Returns the path of the run below `runs/` with the newest weights, or of the bundled run."""
+    files = Path("runs").glob("**/weights/best.weights.h5")
+    newest = max(files, key=lambda file: file.stat().st_mtime, default=None)
+    return newest.parents[1] if newest else bundled_run_path()
+
+
 def _included(name):
     return Path(str(resources.files("keras_transformer.data") / name))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import check_regular, shorten
 from keras_transformer._utils.types import PathLike
@@ -133,10 +134,10 @@ def _read_file(path, limits):
         return _read_pickle(path, limits)
     if suffix in (".tsv", ".txt"):
         return _read_tab_separated(path, limits)
+    convert = command_line("prepare-data", path, "pairs.tsv", "--target-file", "TARGET")
     raise ValueError(
         "unknown suffix; use .pkl, .tsv or .txt. For two parallel files, give `target_path`, or "
-        "convert them to one file with: keras-transformer prepare-data --target-file. "
-        f"Received: {path.name}"
+        f"convert them to one file with: {convert}. Received: {path.name}"
     )
 
 

@@ -13,6 +13,7 @@ import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.reading import check_regular
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.limits import Limits, decode_lines
@@ -66,8 +67,8 @@ class PairFile:
         self.dropped: dict[str, int] = {}
         if self.path.suffix.lower() not in (".tsv", ".txt"):
             raise ValueError(
-                "Only .tsv and .txt files can be streamed; convert other formats with "
-                f"keras-transformer prepare-data. Received: {path}"
+                "Only .tsv and .txt files can be streamed; convert other formats with: "
+                f"{command_line('prepare-data', path, 'pairs.tsv')}. Received: {path}"
             )
         if not self.path.exists():
             raise FileNotFoundError(

@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer._utils.types import PathLike, Texts
@@ -252,8 +253,8 @@ class Classify:
         labels, path = folder / "labels.json", folder / "classifier.keras"
         if not (labels.exists() and path.exists()):
             raise FileNotFoundError(
-                "The folder holds no text classifier. Train one with: keras-transformer "
-                f"train-classifier. Received: {folder}"
+                "The folder holds no text classifier. Train one with: "
+                f"{command_line('train-classifier')}. Received: {folder}"
             )
         names = read_json(labels, list, _MAX_SETTINGS)
         if not all(isinstance(name, (str, int)) for name in names):

@@ -15,6 +15,7 @@ from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, STAR
 from keras_transformer._utils.types import PathLike, Texts
 from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
+from keras_transformer.data.corpus import default_run_path
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, encode_source
 from keras_transformer.inference.model_search import AttentionScores, ModelSearch, stepwise
@@ -128,11 +129,12 @@ class Translate:
         )
 
     @classmethod
-    def from_run(cls, folder: PathLike, weights: str = "best", **kwargs: Any) -> Self:
+    def from_run(cls, folder: PathLike | None = None, weights: str = "best", **kwargs: Any) -> Self:
         """Loads the model and the tokenizers of a training run.
 
         Args:
-            folder: path of the run folder.
+            folder: path of the run folder. None loads the run below `runs/` with the newest
+                weights, or the bundled one if there is none, and prints which it is.
             weights: name of the weights, see `RunFolder.read_model`.
             **kwargs: further arguments of `Translate`.
 
@@ -143,6 +145,9 @@ class Translate:
             FileNotFoundError: if a file is missing.
             ValueError: if a file is damaged or belongs to another run.
         """
+        if folder is None:
+            folder = default_run_path()
+            print(f"Loading {folder}; name the folder to load another run.")
         run = RunFolder(folder)
         return cls._of_own_model(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
 

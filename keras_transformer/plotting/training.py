@@ -1,61 +1,70 @@
 """Plots of training runs and learning-rate schedules."""
 
+import os
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 from keras import ops
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import PathLike
 from keras_transformer.plotting._figures import STYLES, color, make_figure, save_figure
+from keras_transformer.runs.folder import RunFolder
+
+_UNITS = {"loss": "cross entropy (nats per token)", "accuracy": "token accuracy"}  # of a run
 
 
-def plot_losses(
-    histories: dict[str, list[dict[str, float]]], path: PathLike | None = None
-) -> tuple[Axes, Axes, Axes]:
-    """Plots losses, accuracies and learning rates over the epochs.
+def plot_losses(histories: Any, path: PathLike | None = None) -> tuple[Axes, ...]:
+    """Plots losses, a metric such as the accuracy, and learning rates over the epochs.
 
     Args:
-        histories: dictionary from the name of a run to its history, see `RunFolder.read_history`.
+        histories: what `fit` returns, or its `history`, a dictionary of lists; the path of a run
+            folder; or the list that `RunFolder.read_history` returns. To compare several, a
+            dictionary from names to these.
         path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
             .pdf).
 
     Returns:
-        The axes of the losses, of the accuracies and of the learning rates.
+        The axes of the losses, and of the first metric and the learning rates, if recorded.
 
     Raises:
-        ValueError: if there is no run, or a history is empty.
+        ValueError: if there is no history, or one has no losses.
 
     Example:
-        history = kt.RunFolder("runs/en-de").read_history()
-        kt.plot_losses({"en-de": history}, "curves.png")
+        kt.plot_losses(model.fit(train, validation_data=validation, epochs=5))
+        kt.plot_losses({"small": "runs/small", "large": "runs/large"}, "curves.png")
     """
-    if not histories or not all(histories.values()):
-        raise ValueError(
-            f"There is nothing to plot: give a run with at least one epoch. Received: {histories}"
-        )
+    if isinstance(histories, str | os.PathLike):
+        histories = {Path(histories).name: histories}
+    elif not isinstance(histories, dict) or _has_columns(histories):
+        histories = {"Losses": histories}
+    runs = {name: _read_columns(history) for name, history in histories.items()}
+    columns = next(iter(runs.values()))
+    metrics = [x for x in columns if not re.match("epoch|loss|learning_rate|validation_", x)]
+    small = [x for x in (*metrics[:1], "learning_rate") if x in columns]
+    rows = [["loss"] * len(small), small] if small else [["loss"]]
     figure = make_figure(8, 7)
-    grid = figure.add_gridspec(2, 2, height_ratios=(5, 3))
-    loss_axes = figure.add_subplot(grid[0, :])
-    accuracy_axes = figure.add_subplot(grid[1, 0])
-    rate_axes = figure.add_subplot(grid[1, 1])
-    for i, (name, history) in enumerate(histories.items()):
-        label = "" if len(histories) == 1 else f"{name}: "
-        _plot_losses(loss_axes, history, color(i), label)
-        _plot_pair(accuracy_axes, history, "accuracy", color(i))
-        rates = _column(history, "learning_rate")
-        rate_axes.plot(_column(history, "epoch"), rates, ".-", color=color(i))
-    loss_axes.set_title(next(iter(histories)) if len(histories) == 1 else "Losses of all runs")
-    _finish_axes(loss_axes, "cross entropy (nats per token)")
-    _finish_axes(accuracy_axes, "token accuracy")
-    _finish_axes(rate_axes, "learning rate")
-    rate_axes.ticklabel_format(axis="y", scilimits=(0, 0))
-    loss_axes.legend()
+    panels = figure.subplot_mosaic(rows, height_ratios=(5, 3)[: len(rows)])
+    units = _UNITS if "seconds" in columns else {}
+    for name, axes in panels.items():
+        for i, (run, columns) in enumerate(runs.items()):
+            _plot_column(axes, columns, name, color(i), f"{run}: " if len(runs) > 1 else "")
+        axes.set(xlabel="epoch", ylabel=units.get(name, name.replace("_", " ")))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.grid(alpha=0.3)
+    if "learning_rate" in panels:
+        panels["learning_rate"].ticklabel_format(axis="y", scilimits=(0, 0))
+    panels["loss"].set_title(next(iter(runs)) if len(runs) == 1 else "Losses of all runs")
+    panels["loss"].legend()
     save_figure(figure, path)
-    return loss_axes, accuracy_axes, rate_axes
+    return tuple(panels.values())
 
 
 def plot_schedules(
@@ -99,27 +108,42 @@ def plot_schedules(
     return axes
 
 
-def _plot_losses(axes, history, color, label):
-    best = min(history, key=lambda row: row["validation_loss"])
-    text = f"best {best['validation_loss']:.2f} in epoch {best['epoch']:.0f}"
-    _plot_pair(axes, history, "loss", color, f"{label}training", f"{label}validation, {text}")
-    mark = {"marker": "o", "markersize": 10, "fillstyle": "none", "color": color}
-    axes.plot(best["epoch"], best["validation_loss"], **mark)
+def _has_columns(history):
+    return all(np.asarray(values).dtype.kind in "fi" for values in history.values())
 
 
-def _plot_pair(axes, history, name, color, training_label=None, validation_label=None):
-    epochs = _column(history, "epoch")
-    axes.plot(epochs, _column(history, name), "--", color=color, label=training_label)
-    validation = _column(history, f"validation_{name}")
-    axes.plot(epochs, validation, ".-", color=color, label=validation_label)
+def _read_columns(history):
+    """Returns a dictionary from names, those of run folders, to lists of numbers."""
+    if isinstance(history, str | os.PathLike):
+        history = RunFolder(history).read_history()
+    if isinstance(history, list) and history and isinstance(history[0], dict):
+        history = {name: [row[name] for row in history] for name in history[0]}
+    if isinstance(history, keras.callbacks.History):
+        history = {"epoch": np.add(history.epoch, 1), **history.history}
+    if not isinstance(history, dict) or not np.size(history.get("loss", [])):
+        raise ValueError(
+            "There is nothing to plot: give what `fit` returns, or a run with at least one epoch. "
+            f"Received: {excerpt(history)}"
+        )
+    columns = {"epoch": np.arange(np.size(history["loss"])) + 1, **history}
+    return {re.sub("^val_", "validation_", name): np.ravel(x) for name, x in columns.items()}
 
 
-def _finish_axes(axes, label):
-    axes.set_xlabel("epoch")
-    axes.set_ylabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.3)
+def _plot_column(axes, columns, name, color, label):
+    """Plots a column and that of the validation, and marks the best validation loss."""
+    style = ".-" if name == "learning_rate" else ".--"
+    axes.plot(*_points(columns, name), style, color=color, label=f"{label}training")
+    epochs, values = _points(columns, f"validation_{name}")
+    if values.size:
+        best = np.argmin(np.nan_to_num(values, nan=np.inf))
+        text = f"{label}validation, best {values[best]:.2f} in epoch {epochs[best]:.0f}"
+        axes.plot(epochs, values, ".-", color=color, label=text)
+        if name == "loss":
+            axes.plot(epochs[best], values[best], "o", ms=10, fillstyle="none", color=color)
 
 
-def _column(history, name):
-    return [row[name] for row in history]
+def _points(columns, name):
+    """Returns the epochs and the values of a column, which is empty if it is missing."""
+    epochs, values = columns["epoch"], columns.get(name, np.array([]))
+    every = len(epochs) // max(1, len(values))  # more than 1 with a `validation_freq`
+    return epochs[every - 1 :: every][: len(values)], values

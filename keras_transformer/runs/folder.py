@@ -11,6 +11,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer._utils.reading import excerpt, read_json, read_text
@@ -279,9 +280,10 @@ class RunFolder:
 
     def _require(self, file):
         if not file.exists():
+            resume = ["--resume"] if self.exists else []
             raise FileNotFoundError(
                 f"{self.path} is not a finished run: it has no {file.relative_to(self.path)}. "
-                f"Train it with: keras-transformer train{' --resume' if self.exists else ''}"
+                f"Train it with: {command_line('train', '--run', self.path, *resume)}"
             )
         return file
 

@@ -2,13 +2,13 @@
 
 import contextlib
 import dataclasses
-import shlex
 from pathlib import Path
 from typing import Any
 
 import keras
 
 from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.types import PathLike
 from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
@@ -84,12 +84,8 @@ def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
     if history and trainer.chief:
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
-        folder = shlex.quote(str(run.path))
-        print(
-            f"Saved a checkpoint in {run.path}. Resume training with:\n"
-            f"  keras-transformer train --run {folder} --resume",
-            flush=True,
-        )
+        again = command_line("train", "--run", run.path, "--resume")
+        print(f"Saved a checkpoint in {run.path}. Resume training with:\n  {again}", flush=True)
         raise KeyboardInterrupt
     return _report(run, updates) if trainer.chief else None
 
@@ -275,13 +271,11 @@ def _report(run, updates):
     print(format_samples(sources, translations[:_SAMPLES], references))
     if scores.bleu < _LOW_BLEU:
         print(_low_bleu_causes(run, test, updates))
-    folder = shlex.quote(str(run.path))
     print(
-        f"\nThe curves are in {run.curves}. Next steps:\n"
-        f"  keras-transformer translate {folder} -- {shlex.quote(test[0][0])}\n"
-        f"  keras-transformer demo {folder}\n"
-        f"  keras-transformer evaluate {folder}\n"
-        f"  keras-transformer plot {folder}"
+        f"\nThe curves are in {run.curves}. Next steps:",
+        command_line("translate", run.path, "--", test[0][0]),
+        *(command_line(name, run.path) for name in ("demo", "evaluate", "plot")),
+        sep="\n  ",
     )
     return scores
 

@@ -6,6 +6,8 @@ import dataclasses
 import inspect
 import io
 import json
+import shlex
+import shutil
 import subprocess
 import sys
 
@@ -160,7 +162,29 @@ def test_the_script_has_the_arguments_of_the_subcommand(tmp_path, name):
 
 def test_each_script_is_a_subcommand():
     names = {SCRIPT_NAMES.get(name, f"{name.replace('-', '_')}.py") for name in COMMANDS}
-    assert names == {path.name for path in SCRIPTS.glob("*.py")}
+    assert names == {path.name for path in SCRIPTS.glob("[!_]*.py")}
+
+
+def test_without_the_dependencies_each_script_says_what_to_run():
+    for script in sorted(SCRIPTS.glob("[!_]*.py")):
+        # -S: without the installed packages; -E: without PYTHONPATH.
+        command = [sys.executable, "-SE", f"scripts/{script.name}", "a b"]
+        done = subprocess.run(command, cwd=SCRIPTS.parent, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        [line] = done.stderr.splitlines()
+        assert line.startswith(f"{script.name}: error: this Python has no keras")
+        assert shlex.split(line.partition(". Run: ")[2])
+
+
+def test_without_the_dependencies_the_environment_of_the_checkout_runs_the_script(tmp_path):
+    shutil.copytree(SCRIPTS, tmp_path / "scripts")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    command = [sys.executable, "-SE", "scripts/train.py", "--help"]
+    failed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    remedy = failed.stderr.split("Run: ")[1]
+    assert remedy == ".venv/bin/python scripts/train.py --help\n"
+    done = subprocess.run(remedy, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("usage: train.py "), done.stderr
 
 
 def test_the_package_declares_the_command():

@@ -119,7 +119,7 @@ def test_refuses_missing_files(tmp_path):
 @pytest.mark.parametrize("name", ["pairs.pkl", "none.pkl"])
 def test_refuses_other_formats(tmp_path, name):
     (tmp_path / "pairs.pkl").write_bytes(b"")
-    with pytest.raises(ValueError, match=rf"prepare-data.*{name}$"):
+    with pytest.raises(ValueError, match=rf"prepare_data.py .*{name}$"):
         PairFile(tmp_path / name)
 
 

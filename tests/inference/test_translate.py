@@ -1,12 +1,16 @@
 """Translation of sentences with `Translate`."""
 
 import copy
+import os
+import shutil
+from pathlib import Path
 
 import pytest
 from quick import some_of
 from translating import make_translate, reference_greedy_translate, write_run
 
-from keras_transformer import Translate
+from keras_transformer import RunFolder, Translate
+from keras_transformer.data.corpus import bundled_run_path, default_run_path
 
 # Each kind of search, with options whose effect depends on the sentence.
 KINDS = {
@@ -206,6 +210,20 @@ def test_tokenizers_of_another_size_are_refused(model, dataset):
 def test_bad_batch_tokens_are_refused(size):
     with pytest.raises(ValueError, match="`batch_tokens` must be a positive int"):
         make_translate(batch_tokens=size)
+
+
+def test_from_run_without_a_folder_loads_the_newest_run(translate, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert default_run_path() == bundled_run_path()
+    for name, time in (("old", 2), ("deeper/new", 3), ("oldest", 1)):
+        write_run(Path("runs", name))
+        os.utime(RunFolder(f"runs/{name}").weights, (time, time))
+    shutil.rmtree("runs/old/weights")  # no weights yet
+    assert default_run_path() == Path("runs/deeper/new")
+    assert Translate.from_run()(SHORT[:2]) == translate(SHORT[:2])
+    assert (
+        capsys.readouterr().out == "Loading runs/deeper/new; name the folder to load another run.\n"
+    )
 
 
 def test_from_run(translate, tmp_path):

@@ -54,13 +54,15 @@ def test_a_very_low_bleu_comes_with_its_usual_causes(output):
 
 
 def test_the_next_commands_work_as_printed(folder, output):
-    commands = [shlex.split(line) for line in output.splitlines() if "keras-transformer" in line]
-    assert len(commands) == 4
-    for _, name, *arguments in commands:
-        if name == "demo":  # runs until it is stopped; see test_demo.py
-            continue
-        script = "plot_losses.py" if name == "plot" else f"{name}.py"
-        assert run_script(script, *arguments, folder=folder)
+    commands = output.split("Next steps:")[1].strip().splitlines()
+    translate, *others = [command.strip() for command in commands]
+    done = subprocess.run(translate, shell=True, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.strip(), done.stderr
+    for _, script, *arguments in map(shlex.split, others):
+        script = Path(script)
+        assert script.parent == SCRIPTS
+        if script.name != "demo.py":  # it runs until it is stopped; see test_demo.py
+            assert run_script(script.name, *arguments, folder=folder)
 
 
 def test_the_run_is_a_folder_of_data_files(folder, output):
@@ -149,8 +151,9 @@ def test_train_run_refuses_changed_settings(folder, output):
 
 
 RUN = """
-import runpy, sys
+import os, runpy, sys
 sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 # Importing a module fails if its entry in `sys.modules` is None.

@@ -1,6 +1,7 @@
 """translate.py as a user runs it."""
 
 import re
+import shutil
 
 import pytest
 from run_script import Terminal, capture_script, run_script
@@ -26,6 +27,14 @@ def test_without_a_run_the_bundled_one_translates_and_says_what_it_knows(tmp_pat
     output, errors = capture_script("translate.py", *arguments, folder=tmp_path, text=text)
     assert output == "Ich habe Hunger.\n"
     assert "bundled-run" in errors and re.search(r"knows \d,\d{3} English words", errors)
+
+
+def test_without_a_run_the_newest_one_below_runs_translates(folder, tmp_path):
+    (tmp_path / "runs").mkdir()
+    shutil.copytree(folder / "run", tmp_path / "runs/mine")
+    output, errors = capture_script("translate.py", "one two", folder=tmp_path)
+    assert output == translations(["one two"])
+    assert errors == "Loading runs/mine; the first translation takes a few more seconds.\n"
 
 
 @pytest.mark.parametrize("name", ["./missing", "missing/run"])

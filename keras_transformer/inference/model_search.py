@@ -141,6 +141,8 @@ def stepwise(model):
 
 def _problem_of_steps(model):
     """Describes why the steps of a model are not known to equal its call; None if they are."""
+    if type(model).call is keras.Model.call:  # it has steps only
+        return None
     decoder = getattr(model, "decoder", None) or getattr(model, "encoder", None)
     for layer in (model, *(() if decoder is None else walk(decoder))):
         if any(_overrides(type(layer), name, "step") for name in ("call", "decode")):

@@ -68,7 +68,7 @@ class SettingsMixin(PartsMixin, ArgumentNamesMixin):
         return settings.with_defaults(**self.default_settings)
 
     def get_config(self) -> dict[str, Any]:
-        config = super().get_config()  # type: ignore[misc]
+        config = super().get_config()
         return {**config, **dataclasses.asdict(self.settings)}
 
     @classmethod
@@ -76,4 +76,4 @@ class SettingsMixin(PartsMixin, ArgumentNamesMixin):
         config = upgrade_config(config)
         settings = {name: config.pop(name) for name in SETTING_NAMES if name in config}
         config = {**config, "settings": BlockSettings(**settings)}
-        return super().from_config(config)  # type: ignore[misc]
+        return super().from_config(config)

@@ -280,7 +280,8 @@ class TransformerModel(SettingsMixin, Translator):
         encoder, decoder = (getattr(x, "layers", ()) for x in (self.encoder, self.decoder))
         parts = [("encoder", layer, "self_attention") for layer in encoder]
         parts += [(kind, layer, name) for layer in decoder for name, kind in names]
-        calls, grouped = list(weights.calls), {}
+        calls = list(weights.calls)
+        grouped: dict[str, list[Any]] = {}
         for kind, layer, name in parts:
             found = take_call(calls, getattr(layer, name, None))
             grouped.setdefault(kind, []).append(found)

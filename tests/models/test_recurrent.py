@@ -11,6 +11,7 @@ from translator_contract import (
 )
 
 from keras_transformer.layers import record_attention
+from keras_transformer.layers.record_attention import Recording
 from keras_transformer.models import RecurrentTranslator
 
 SIZES = {**VOCABULARIES, "d_model": 6, "units": 8, "rate": 0.0}
@@ -70,7 +71,7 @@ class TestAttention:
                 _, cache = model.step(TARGET_INPUT[:, t], t, cache, memory)
             row = numpy(model.group_attention(weights)["cross"][0])
             np.testing.assert_allclose(row[:, :, 0], expected[:, :, t], atol=1e-5)
-        assert model.group_attention({}) == {}
+        assert model.group_attention(Recording()) == {}
 
 
 @pytest.mark.parametrize("bidirectional", (False, True))

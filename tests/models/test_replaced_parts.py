@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from layer_contract import EAGERLY, numpy
 from quick import some_of
-from replaced_parts import REPLACEMENTS, GatedFeedForward, MeanAttention, ThreeSublayers
+from replaced_parts import (
+    REPLACEMENTS,
+    GatedFeedForward,
+    MeanAttention,
+    ThreeSublayers,
+    WindowedAttention,
+)
 from translating import TARGET_LENGTH, log_likelihoods, make_translate, trained
 
 import keras_transformer as kt
@@ -123,6 +129,22 @@ def test_attention_weights_of_parts_that_give_them():
         translate("one two", replace_unknown=True)
     with pytest.raises(ValueError, match="cross"):
         kt.plot_attention(found)
+
+
+def test_steps_inherited_below_another_call_are_not_used():
+    """Even if the few tokens that are compared do not show the difference."""
+
+    class WideWindow(WindowedAttention):
+        window = 50
+
+    model = built(make(lambda model, settings: None))
+    wide = make(lambda model, settings: None)
+    for layer in wide.decoder.layers:
+        layer.self_attention = WideWindow.from_settings(SETTINGS)
+    with pytest.warns(UserWarning, match="WideWindow has a `call` of its own, but not a `step`"):
+        assert isinstance(stepwise(built(wide)), WithoutCache)
+    wide.set_weights(model.get_weights())
+    np.testing.assert_allclose(numpy(wide(INPUTS)), numpy(model(INPUTS)), atol=1e-6)
 
 
 def test_shared_layers_have_the_attention_weights_of_each_call():

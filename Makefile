@@ -8,10 +8,14 @@ MODEL_TESTS = tests/layers tests/models tests/objectives tests/backends tests/tr
 # Tests with the marker `every_backend`, and tests that `test-all` runs on JAX.
 JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/test_docs.py tests/test_wheel.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/pages tests/pretrained
+# The tests of `test-all` that neither `test` nor `test-slow` runs: a SLICE has only these.
+FURTHER_tensorflow = exhaustive
+FURTHER_jax = (exhaustive or not every_backend)
 # 25 minutes: run by `make fuzz`, not by `make test-all`.
 KILLED = tests/training/test_trainer.py::test_a_run_killed_at_random_times_ends_with_the_same_result
 SPEED = attention training translating decoding course scaling streaming corpus
-INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
+# Python compiles a module when it is first imported; most of the installed ones never are.
+INSTALL = $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 # Caches JAX's compiled programs across tests and runs.
 export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
@@ -49,11 +53,11 @@ test-others: .venv/installed
 test-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)
 
-test-all: .venv/installed ## run all tests but those of `make fuzz` on both backends (90 minutes); SLICE=3/19 runs one of 19 parts
+test-all: .venv/installed ## run all tests but those of `make fuzz` on both backends (90 minutes); SLICE=3/19 runs one of 19 parts of those that `make test test-slow` leaves out
 	$(MAKE) --jobs 2 test-all-tensorflow test-all-jax
 
 test-all-tensorflow test-all-jax: test-all-%: .venv/installed
-	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL)" $(if $(SLICE),--slice $(SLICE)) --deselect "$(KILLED)[100]" $(ALL_TESTS_$*)
+	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL)$(if $(SLICE), and $(FURTHER_$*))" $(if $(SLICE),--slice $(SLICE)) --deselect "$(KILLED)[100]" $(ALL_TESTS_$*)
 
 test-slow: .venv/installed ## run the slow tests: training to convergence, exports, killed runs
 	$(MAKE) --jobs 2 test-slow-tensorflow test-slow-jax

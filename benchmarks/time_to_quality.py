@@ -11,15 +11,18 @@ import time
 from timing import made_with, use_one_core
 
 
-class Reached(Exception):
-    """Stops the training when the validation loss has reached the target."""
+class Reached(BaseException):
+    """Stops the training when the validation loss has reached the target.
+
+    It is no `Exception`, because `Trainer` continues after those of its writer.
+    """
 
 
 class Clock:
     """A summary writer for `Trainer` that records the time at the end of each epoch."""
 
     def __init__(self, target):
-        self.target = target
+        self.target, self.loss = target, float("inf")
 
     def add_scalar(self, name, value, epoch):
         if name == "validation_loss":

@@ -10,10 +10,9 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from keras_transformer.backends.accumulation import accumulation
 from keras_transformer.backends.device import Device, describe_cpu
 from keras_transformer.backends.processes import lost_process_error
-from keras_transformer.data.accumulation import with_token_counts
+from keras_transformer.data.accumulation import accumulation, with_token_counts
 from keras_transformer.data.prefetching import prefetched
 
 # Time without a sign of life after which a process counts as lost. JAX then ends the others itself.
@@ -105,11 +104,13 @@ class TrainingStep:
         trainable, other, optimizer = values
 
         def mean_loss(trainable):
-            logits, new = self.model.stateless_call(trainable, other, inputs, training=True)
+            logits, new, added = self.model.stateless_call(
+                trainable, other, inputs, training=True, return_losses=True
+            )
             loss, totals = self.loss(target, logits)
             # `scale_loss` reads the scale from the optimizer's variables, whose values are traced.
             with keras.StatelessScope(zip(self.optimizer.variables, optimizer, strict=True)):
-                return self.optimizer.scale_loss(loss / count), (new, totals)
+                return self.optimizer.scale_loss(loss / count + sum(added)), (new, totals)
 
         gradients, (other, totals) = jax.grad(mean_loss, has_aux=True)(trainable)
         trainable, optimizer = self.optimizer.stateless_apply(optimizer, gradients, trainable)

@@ -9,10 +9,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_transformer.backends.accumulation import accumulation
 from keras_transformer.backends.device import Device, describe_cpu
 from keras_transformer.backends.processes import lost_process_error
-from keras_transformer.data.accumulation import with_token_counts
+from keras_transformer.data.accumulation import accumulation, with_token_counts
 from keras_transformer.data.prefetching import prefetched
 
 # A batch from `with_token_counts` of any size. A single trace is as fast as one per shape, and each
@@ -58,6 +57,7 @@ class TrainingStep:
         self.single_process, self.chief = processes()
         self._replicas = self._strategy.num_replicas_in_sync
         self._seeds = [v for v in model.non_trainable_variables if v.path.endswith(_SEED)]
+        self._others = [v for v in model.non_trainable_variables if not v.path.endswith(_SEED)]
         if jit_compile is None:
             jit_compile = bool(tf.config.list_physical_devices("GPU"))
         single = self._replicas == 1
@@ -104,11 +104,14 @@ class TrainingStep:
         return self._strategy.experimental_local_results(results)[0]
 
     def _train_batch(self, inputs, target, count):
-        (gradients, totals), seeds = self._run_on_replicas(self._gradients, inputs, target, count)
+        sums, seeds = self._run_on_replicas(self._gradients, inputs, target, count)
+        gradients, totals, updates = sums
         # Not on the replicas, where each would clip its gradients before they are summed.
         self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
         for variable, seed in zip(self._seeds, seeds, strict=True):
             variable.assign(seed)
+        for i, value in updates.items():
+            self._others[i].assign(value)
         return totals
 
     def _gradients(self, inputs, target, count, replica):
@@ -116,16 +119,22 @@ class TrainingStep:
         offset = tf.cast(tf.stack([replica, 0]), tf.int64)
         seeds = [(seed, seed.value + offset) for seed in self._seeds]
         with tf.GradientTape() as tape:
-            with keras.StatelessScope(seeds) as scope:
+            with keras.StatelessScope(seeds, collect_losses=True) as scope:
                 logits = self.model(inputs, training=True)
             loss, totals = self.loss(target, logits)
-            mean_loss = self.optimizer.scale_loss(loss / count)
-        gradients = tape.gradient(mean_loss, self.model.trainable_variables)
+            added = [*scope.losses, *self.model.losses]  # by `add_loss`, and of regularizers
+            added = sum(tf.cast(x, tf.float32) for x in added) / self._replicas
+            mean_loss = self.optimizer.scale_loss(loss / count + added)
+        weights = [variable.value for variable in self.model.trainable_variables]
+        gradients = tape.gradient(mean_loss, weights, None, tf.UnconnectedGradients.ZERO)
         # The gradient of an embedding has one row per occurrence of a token. Making it dense sums
         # the rows per token; Keras's Adam would square them one by one.
         gradients = [tf.convert_to_tensor(x) for x in gradients]
         seeds = [scope.get_current_value(seed) - offset for seed in self._seeds]
-        return (gradients, totals), seeds
+        # Other updates, such as statistics of batch normalization, are averaged over the replicas.
+        updates = {i: scope.get_current_value(v) for i, v in enumerate(self._others)}
+        updates = {i: value / self._replicas for i, value in updates.items() if value is not None}
+        return (gradients, totals, updates), seeds
 
     def _evaluate_batch(self, inputs, target, count):
         return self._run_on_replicas(self._totals, inputs, target, count)[0]

@@ -1,8 +1,16 @@
 """Gradient accumulation: the token counts that average the loss over several batches."""
 
+import keras
 import numpy as np
 
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import PADDING_ID
+
+
+def accumulation(optimizer):
+    """Returns the number of batches whose gradients an optimizer accumulates for one update."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a LossScaleOptimizer
+    return optimizer.gradient_accumulation_steps or 1
 
 
 def with_token_counts(batches, start=0, steps=1, multiple=1):
@@ -13,7 +21,8 @@ def with_token_counts(batches, start=0, steps=1, multiple=1):
     then that of one large batch, even if the batches differ in their number of tokens.
 
     Args:
-        batches: a `LengthBuckets` or `StreamedBuckets`; its length must be a multiple of `steps`.
+        batches: a sequence of `((source, target_input), target)`, integers (B, S), (B, T) and
+            (B, T); its length must be a multiple of `steps`.
         start: index of the first batch.
         steps: number of batches per update.
         multiple: rows of padding are added until the number of rows is a multiple of this.
@@ -25,17 +34,30 @@ def with_token_counts(batches, start=0, steps=1, multiple=1):
     for i in range(start, len(batches)):
         if first != i - i % steps:
             first = i - i % steps
-            group = [batches[j] for j in range(first, first + steps)]
+            group = [read_batch(batches[j], multiple) for j in range(first, first + steps)]
             tokens = sum(np.count_nonzero(target != PADDING_ID) for _, target in group)
-        inputs, target = _pad_rows(group[i - first], multiple)
-        yield inputs, target, np.float32(max(1, tokens) / steps)
+        yield *group[i - first], np.float32(max(1, tokens) / steps)
 
 
-def _pad_rows(batch, multiple):
-    (source, target_input), target = batch
+def read_batch(batch, multiple=1):
+    """Returns a batch as int32 with rows of padding, or raises a ValueError for its structure."""
+    try:
+        (source, target_input), target = batch
+        arrays = [np.asarray(ids) for ids in (source, target_input, target)]
+    except (TypeError, ValueError):
+        arrays = []
+    shapes = [ids.shape for ids in arrays if ids.ndim == 2 and ids.dtype.kind in "iu"]
+    if len(shapes) < 3 or shapes[1] != shapes[2] or shapes[0][0] != shapes[1][0]:
+        found = keras.tree.map_structure(
+            lambda x: f"{getattr(x, 'dtype', x)} {getattr(x, 'shape', '')}", batch
+        )
+        raise ValueError(
+            "Each batch must be ((source, target_input), target), integer arrays of shapes "
+            f"((B, S), (B, T)) and (B, T). Received: {excerpt(found)}"
+        )
     padding = ((0, -len(target) % multiple), (0, 0))
     source, target_input, target = (
         np.pad(ids, padding, constant_values=PADDING_ID) if padding[0][1] else ids
-        for ids in (source, target_input, target)
+        for ids in (array.astype("int32", copy=False) for array in arrays)
     )
     return (source, target_input), target

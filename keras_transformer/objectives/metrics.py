@@ -29,23 +29,34 @@ def masked_accuracy(target, logits):
     return ops.sum(ops.cast(correct, "float32")), ops.sum(ops.cast(is_token, "float32"))
 
 
-def loss_and_totals(target, logits, label_smoothing=0.0):
+def loss_and_totals(target, logits, label_smoothing=0.0, loss=None):
     """Computes the loss to minimize and the totals that the training loop adds up over batches.
 
     Args:
         target: integer token ids, (B, T).
         logits: (B, T, V).
         label_smoothing: label smoothing of the minimized loss; the totals are without it.
+        loss: function of the target and the float32 logits to minimize instead: the losses of the
+            tokens, (B, T), or their mean; None for the smoothed cross entropy.
 
     Returns:
-        A float32 scalar, the sum of the smoothed cross entropies over the tokens; and float32 (3,):
+        A float32 scalar, the sum of the losses to minimize over the tokens; and float32 (3,):
         the sum of the plain cross entropies in nats, the number of correctly predicted tokens, and
         the number of tokens.
     """
     # The hits come with the losses, because a second search for the highest logit takes a tenth of
     # the step time of a small model.
     smoothed, plain, hits = token_losses(target, logits, label_smoothing)
-    count = ops.sum(ops.cast(ops.not_equal(target, PADDING_ID), "float32"))
+    is_token = ops.not_equal(target, PADDING_ID)
+    count = ops.sum(ops.cast(is_token, "float32"))
+    if loss is not None:
+        losses = ops.cast(loss(target, ops.cast(logits, "float32")), "float32")
+        if len(losses.shape) not in (0, 2):
+            raise ValueError(
+                "`loss` must return the loss of each token, (B, T), or their mean, a scalar. "
+                f"Received: losses of shape {tuple(losses.shape)}"
+            )
+        smoothed = ops.where(is_token, losses, 0.0)
     return ops.sum(smoothed), ops.stack([ops.sum(plain), ops.sum(hits), count])
 
 

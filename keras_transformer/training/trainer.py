@@ -6,8 +6,8 @@ import functools
 import math
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import keras
 from keras import ops
@@ -20,9 +20,9 @@ from keras_transformer._utils.checks import (
     check_sizes,
 )
 from keras_transformer._utils.reading import excerpt
-from keras_transformer._utils.types import PathLike
+from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.backends import backend_module
-from keras_transformer.backends.accumulation import accumulation
+from keras_transformer.data.accumulation import accumulation, read_batch
 from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.models._translator import Translator
 from keras_transformer.objectives.metrics import loss_and_totals
@@ -32,6 +32,8 @@ from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
 from keras_transformer.training.samples import Samples
+
+Batches: TypeAlias = keras.utils.PyDataset | Sequence[Any]
 
 # Batches between fetches of the results. Fetching after each batch would stall a GPU.
 _FETCH_INTERVAL = 10
@@ -69,11 +71,10 @@ class _State:
             )
 
     def add(self, results, seconds):
-        """Adds the totals of some batches and the seconds they took."""
-        for totals in results:
-            self.totals = _add(self.totals, totals)
+        """Adds the totals of some batches; `seconds` is the time of the epoch so far."""
+        self.totals = functools.reduce(_add, results, self.totals)
         self.batch += len(results)
-        self.seconds += seconds
+        self.seconds = seconds
 
 
 class Trainer:
@@ -94,20 +95,23 @@ class Trainer:
 
     Args:
         model: a built `TransformerModel` or `RecurrentTranslator`.
-        optimizer: a `keras.optimizers.Optimizer`.
+        optimizer: a `keras.optimizers.Optimizer`, or the name of one with Keras's defaults.
         folder: path of the run folder.
         label_smoothing: label smoothing of the minimized loss; the reported losses are without it.
         patience: number of epochs without improvement after which training stops.
         keep_weights: number of last epochs whose weights are kept for checkpoint averaging.
         monitor: what selects the best epoch: "loss", the validation loss, or "bleu".
         bleu: function without arguments that returns the BLEU of the model on the validation
-            part, called after each epoch; None for no BLEU.
+            part, called before training and after each epoch; None for no BLEU.
         writer: logger with the methods `add_scalar(name, value, epoch)` and `flush()`, such as a
             TensorBoard writer, which receives the numbers of each epoch; None for no logging.
         config: the `RunConfig` that the model was built from; None if there is none.
         dataset: the `PreparedDataset`. Its tokenizers, its test part and a description of the model
             are written to the folder before training, so that `Translate.from_run` can load it.
             None: the folder gets no description.
+        loss: function of int32 ids, (B, T), and float32 logits, (B, T, V), such as a Keras loss,
+            to minimize: the loss of each token, (B, T), or the mean without padding. The reported
+            loss stays the cross entropy, and metrics of your own need a loop of your own.
 
     Attributes:
         chief: whether this process writes the files.
@@ -121,12 +125,16 @@ class Trainer:
         validation = dataset.batches(dataset.validation, batch_size=64)
         history, interrupted = trainer.train(train, validation, epochs=10)
         translate = kt.Translate.from_run("runs/en-de")
+
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=None)
+        batches = [((source, target[:, :-1]), target[:, 1:])]
+        kt.Trainer(model, "adam", "runs/own", loss=loss).train(batches, batches, epochs=10)
     """
 
     def __init__(
         self,
         model: Translator,
-        optimizer: keras.optimizers.Optimizer,
+        optimizer: keras.optimizers.Optimizer | str,
         folder: PathLike,
         label_smoothing: float = 0.0,
         patience: int = 5,
@@ -136,18 +144,21 @@ class Trainer:
         writer: Any = None,
         config: RunConfig | None = None,
         dataset: PreparedDataset | None = None,
+        loss: Callable[[Tensor, Tensor], Tensor] | None = None,
     ) -> None:
         check_sizes(patience=patience)
         check_rate(label_smoothing=label_smoothing)
+        if loss is not None:  # which has no label smoothing
+            check_choice((0.0,), label_smoothing=label_smoothing)
         check_choice(("loss",) if bleu is None else ("loss", "bleu"), monitor=monitor)
         if not model.built:
             raise ValueError(
                 "Build the model first: model.build(((None, None), (None, None))). "
                 f"Received: {model.name}, not built"
             )
-        optimizer.build(model.trainable_variables)
         self.model = model
-        self.optimizer = optimizer
+        self.optimizer = optimizer = keras.optimizers.get(optimizer)
+        optimizer.build(model.trainable_variables)
         self.run = RunFolder(folder)
         self.patience = patience
         self.keep_weights = keep_weights
@@ -156,14 +167,14 @@ class Trainer:
         self.writer = writer
         self.config = config
         self.dataset = dataset
-        loss = functools.partial(loss_and_totals, label_smoothing=label_smoothing)
-        self._step = backend_module().TrainingStep(model, optimizer, loss)
+        totals = functools.partial(loss_and_totals, label_smoothing=label_smoothing, loss=loss)
+        self._step = backend_module().TrainingStep(model, optimizer, totals)
         self.chief = self._step.chief
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2
 
     def train(
-        self, batches: keras.utils.PyDataset, validation: keras.utils.PyDataset, epochs: int
+        self, batches: Batches, validation: Batches, epochs: int
     ) -> tuple[list[dict[str, float]], bool]:
         """Trains the model, then loads the best weights into it, unless Ctrl-C interrupts it.
 
@@ -171,9 +182,16 @@ class Trainer:
 
         In distributed training only the chief loads the best weights.
 
+        The sample translations, `bleu` and `writer.flush` are tried before training. Later, the log
+        reports errors of the samples and the writer. An error of `bleu` or the validation data ends
+        the training after a checkpoint, from which a later call resumes with the validation.
+
         Args:
-            batches: a `LengthBuckets` with the training part.
-            validation: a `LengthBuckets` with the validation part.
+            batches: the training part: from `PreparedDataset.batches`, or a list or a
+                `keras.utils.PyDataset` of `((source, target_input), target)`, integers (B, S),
+                (B, T) and (B, T). To be resumed exactly, they depend only on the index and, through
+                a method `set_epoch(epoch)`, on the epoch.
+            validation: the validation part, likewise.
             epochs: maximum number of epochs, including those of the checkpoint.
 
         Returns:
@@ -184,10 +202,12 @@ class Trainer:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
             ValueError: if the checkpoint in the folder belongs to another run or is missing, if
                 `dataset` is given and the model is neither a `TransformerModel` nor a
-                `RecurrentTranslator`, or if the number of batches is not a multiple of those that
-                the optimizer accumulates.
+                `RecurrentTranslator`, if the number of batches is not a multiple of those that
+                the optimizer accumulates, if a batch has another structure, or if a trial fails.
             OSError: if a file cannot be written; the previous one is kept.
         """
+        _check_batches(batches)
+        _check_batches(validation)
         self._check_accumulation(len(batches))
         state = self._restore(len(batches))
         samples = ""
@@ -197,6 +217,8 @@ class Trainer:
                 samples = Samples(self.model, self.dataset)
         if self.chief:
             self.run.checkpoints.mkdir(parents=True, exist_ok=True)
+        if state.epoch < epochs:
+            self._try_out(samples)
         with interrupt_flag() as interrupt:
             while state.epoch < epochs and not self._out_of_patience(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}{_time_left(state, epochs)}")
@@ -208,6 +230,19 @@ class Trainer:
         if state.history and self.chief:  # others might read while the chief writes
             self.model.load_weights(self.run.weights)
         return state.history, False
+
+    def _try_out(self, samples):
+        """Calls what is called after each epoch, so that its errors cost no epoch."""
+        try:
+            str(samples)
+            self._score()
+            if self.writer is not None:
+                self.writer.flush()
+        except Exception as error:
+            raise ValueError(
+                "Before training, the sample translations of `dataset`, `bleu` or `writer` failed: "
+                f"correct them or leave them out. Received: {error!r}"
+            ) from error
 
     def _check_accumulation(self, number_of_batches):
         steps = accumulation(self.optimizer)
@@ -272,11 +307,12 @@ class Trainer:
 
     def _train_epoch(self, state, batches, interrupt):
         """Trains the rest of an epoch; returns whether Ctrl-C interrupted it."""
-        batches.set_epoch(state.epoch)
-        progress, lap, stopped = _ProgressBar(batches, self._verbose), _stopwatch(), False
+        _set_epoch(batches, state.epoch)
+        progress, stopped = _ProgressBar(batches, self._verbose), False
+        start = time.perf_counter() - state.seconds
 
         def add(results):
-            state.add(results, lap())
+            state.add(results, time.perf_counter() - start)
             progress.show(state)
 
         while not stopped and state.batch < len(batches):
@@ -302,24 +338,24 @@ class Trainer:
                     break
         return stop
 
-    def _validate(self, validation):
-        totals = [0.0, 0.0, 0.0]
-        for batch in self._step.evaluate(validation):
-            totals = _add(totals, batch)
-        return totals
-
     def _finish_epoch(self, state, validation, samples):
+        try:
+            with averaged_weights(self.model, self.optimizer):
+                totals = functools.reduce(_add, self._step.evaluate(validation), [0.0] * 3)
+                row = self._history_row(state, totals)
+        except Exception as error:
+            if not isinstance(error, FloatingPointError):  # code of the user loses no epoch
+                self._save(state)
+            raise
+        state.history.append(row)
+        state.epoch, state.batch, state.totals, state.seconds = row["epoch"], 0, [0.0] * 3, 0.0
         with averaged_weights(self.model, self.optimizer):
-            row = self._history_row(state, self._validate(validation))
-            state.history.append(row)
-            state.epoch, state.batch, state.totals, state.seconds = row["epoch"], 0, [0.0] * 3, 0.0
             # The checkpoint is saved last, so that the epoch is trained again if a write fails.
             if self.chief and self._best(state) is row:
                 self.run.write_weights(self.model)
             if self.chief and self.keep_weights:
                 self.run.write_epoch_weights(self.model, state.epoch, self.keep_weights)
-            samples = str(samples)
-        self._show(state, samples)
+            self._show(state, samples)
         if self.chief:
             self.run.write_history(state.history)
         self._save(state)
@@ -336,17 +372,18 @@ class Trainer:
         loss, accuracy = row["validation_loss"], row["validation_accuracy"]
         bleu = f", BLEU {row['validation_bleu']:.2f}" if self.bleu else ""
         print(f"Validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({comparison})")
-        print(samples, end="\n" if samples else "", flush=True)
+        with _warning("The sample translations"):
+            print(samples, end="\n" if samples else "", flush=True)
         if self.writer is not None:
-            for name, value in row.items():
-                self.writer.add_scalar(name, value, row["epoch"])
-            self.writer.flush()
+            with _warning("`writer`"):
+                for name, value in row.items():
+                    self.writer.add_scalar(name, value, row["epoch"])
+                self.writer.flush()
 
     def _history_row(self, state, validation_totals):
         loss, accuracy = _means(state.totals)
         validation_loss, validation_accuracy = _means(validation_totals)
         _check_finite(validation_loss, state.epoch + 1)
-        bleu = {"validation_bleu": self.bleu()} if self.bleu else {}
         return {
             "epoch": state.epoch + 1,
             "loss": loss,
@@ -356,15 +393,21 @@ class Trainer:
             "learning_rate": float(ops.convert_to_numpy(self.optimizer.learning_rate)),
             "tokens_per_second": round(state.totals[2] / state.seconds),
             "seconds": round(state.seconds, 1),
-            **bleu,
+            **self._score(),
         }
+
+    def _score(self):
+        score = {"validation_bleu": float(self.bleu())} if self.bleu else {}
+        check_numbers(-sys.float_info.max, sys.float_info.max, **score)
+        return score
 
 
 class _ProgressBar:
     """Progress bar of an epoch: average loss and accuracy so far, tokens/s and remaining time."""
 
     def __init__(self, batches, verbose):
-        self._padding = round(100 * batches.padding_share)
+        share = getattr(batches, "padding_share", None)
+        self._padding = {} if share is None else {"padding %": round(100 * share)}
         names = ["loss", "accuracy", "tokens/s", "padding %"]
         self._bar = keras.utils.Progbar(len(batches), verbose=verbose, stateful_metrics=names)
 
@@ -376,9 +419,37 @@ class _ProgressBar:
             "loss": loss,
             "accuracy": accuracy,
             "tokens/s": round(state.totals[2] / state.seconds),
-            "padding %": self._padding,
+            **self._padding,
         }
         self._bar.update(state.batch, list(values.items()))
+
+
+def _check_batches(batches):
+    """Raises a ValueError unless batches can be indexed and the first one is right."""
+    if not (hasattr(batches, "__getitem__") and hasattr(batches, "__len__") and len(batches)):
+        raise ValueError(
+            "Pass a list or a `keras.utils.PyDataset` with at least one batch; `kt.as_dataset` is "
+            f"for `model.fit`. Received: {excerpt(batches)}"
+        )
+    if not hasattr(batches, "padding_share"):  # those of `PreparedDataset` are right
+        read_batch(batches[0])
+
+
+def _set_epoch(batches, epoch):
+    """Starts an epoch, counted from 0."""
+    if hasattr(batches, "set_epoch"):
+        batches.set_epoch(epoch)
+    elif epoch and hasattr(batches, "on_epoch_end"):
+        batches.on_epoch_end()
+
+
+@contextlib.contextmanager
+def _warning(name):
+    """Prints an error, in one line, instead of raising it."""
+    try:
+        yield
+    except Exception as error:
+        print(f"Warning: {name} failed; training continues. Received: {excerpt(error)}", flush=True)
 
 
 def _time_left(state, epochs):
@@ -390,18 +461,6 @@ def _time_left(state, epochs):
         return f" ({seconds:.0f} s left)"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f" ({hours} h {minutes} min left)" if hours else f" ({minutes} min left)"
-
-
-def _stopwatch():
-    """Returns a function that returns the seconds since its previous call, or its creation."""
-    last = time.perf_counter()
-
-    def lap():
-        nonlocal last
-        before, last = last, time.perf_counter()
-        return last - before
-
-    return lap
 
 
 def _add(totals, batch):

@@ -197,6 +197,50 @@ def test_every_update_has_a_different_dropout_mask():
     assert len(set(means(step.train([batch] * 3)))) == 3  # the weights are the same
 
 
+class Unusual(keras.layers.Layer):
+    """A layer with statistics, an unused weight, a regularizer and an added loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.normalization = keras.layers.BatchNormalization()
+        self.dense = keras.layers.Dense(8, kernel_regularizer=keras.regularizers.L2(0.3))
+
+    def build(self, shape):
+        self.normalization.build(shape)
+        self.dense.build(shape)
+        self.unused = self.add_weight(shape=(3,), name="unused")
+
+    def call(self, x, training=None):
+        x = self.dense(self.normalization(x, training=training))
+        self.add_loss(0.2 * ops.mean(ops.square(x)))
+        return x
+
+
+@pytest.mark.filterwarnings("ignore:Gradients do not exist")
+def test_a_step_updates_unusual_layers_as_fit_does():
+    weights = []
+    ids = np.arange(1, 13, dtype="int32").reshape(2, 6) % 7 + 1  # no padding
+    for fit in (True, False):
+        keras.utils.set_random_seed(7)
+        source, target_input = (
+            keras.Input((None,), dtype="int32"),
+            keras.Input((None,), dtype="int32"),
+        )
+        x = keras.layers.Embedding(9, 8)(source) + keras.layers.Embedding(9, 8)(target_input)
+        model = keras.Model([source, target_input], keras.layers.Dense(9)(Unusual()(x)))
+        optimizer = keras.optimizers.SGD(0.1)
+        if fit:
+            model.compile(optimizer, MaskedCrossEntropy())
+            model.train_on_batch([ids, ids], ids)
+        else:
+            optimizer.build(model.trainable_variables)
+            step = backend_module().TrainingStep(model, optimizer, loss_and_totals)
+            list(step.train([((ids, ids), ids)]))
+        weights.append({x.path: ops.convert_to_numpy(x) for x in model.variables})
+    for a, b in zip(*(x.values() for x in weights), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
 def test_padding_rows_change_neither_loss_nor_weights():
     """A batch extended by rows of padding gives the same update."""
     dataset = make_dataset()

@@ -826,6 +826,20 @@ FAULTS = (
         "training/test_accumulation",
     ),
     _fault(
+        "a trained epoch lost when its evaluation fails",
+        "Trainer._finish_epoch",
+        "if not isinstance(error, FloatingPointError):",
+        "if False:",
+        "training/test_trainer_options",
+    ),
+    _fault(
+        "statistics of batch normalization not updated",
+        "TrainingStep._train_batch",
+        "self._others[i].assign(value)",
+        "pass",
+        "backends/test_steps",
+    ),
+    _fault(
         "patience off by one",
         "Trainer._out_of_patience",
         "< self.patience",

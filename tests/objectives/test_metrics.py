@@ -71,6 +71,24 @@ def test_totals_are_unsmoothed_loss_correct_and_all_tokens():
         assert float(loss) == pytest.approx(float(smoothed))
 
 
+@pytest.mark.every_backend
+def test_an_own_loss_is_minimized_and_not_reported():
+    logits, is_token = logits_of(PREDICTIONS), TARGET != 0
+    token_loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=None)
+    plain, reported = loss_and_totals(TARGET, logits)
+    for own, expected in (
+        (token_loss, plain),
+        (lambda target, logits: target * 2.0, 2 * TARGET.sum()),
+        (lambda target, logits: np.where(is_token, 1.0, np.nan), 5),
+        (lambda target, logits: 0.5, 2.5),  # a mean
+    ):
+        loss, totals = loss_and_totals(TARGET, keras.ops.cast(logits, "bfloat16"), loss=own)
+        assert float(loss) == pytest.approx(float(expected), rel=1e-2)
+        np.testing.assert_allclose(numpy(totals), numpy(reported), rtol=1e-2)
+    with pytest.raises(ValueError, match=r"loss of each token.* Received: losses of shape \(2,\)"):
+        loss_and_totals(TARGET, logits, loss=masked_cross_entropy)
+
+
 def test_metric_class_averages_over_all_tokens():
     """1 of 1 and 0 of 3 correct tokens are 1 of 4, not the mean of 1 and 0."""
     metric = MaskedAccuracy()

@@ -23,6 +23,7 @@ from keras_transformer import (
     Trainer,
     TransformerModel,
     Translate,
+    as_dataset,
     train_run,
     write_pairs,
 )
@@ -321,6 +322,100 @@ def test_a_trained_run_without_checkpoints_is_not_overwritten(dataset, uninterru
         with pytest.raises(ValueError, match=rf"choose another folder\. Received: {epochs} epoch"):
             trainer.train(*make_batches(dataset), 1)
         assert trainer.run.read_history() == history
+
+
+class OwnBatches(keras.utils.PyDataset):
+    """Batches of int64 without the further attributes of `LengthBuckets`."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self._batches = batches
+
+    def __len__(self):
+        return len(self._batches)
+
+    def __getitem__(self, index):
+        (source, target_input), target = self._batches[index]
+        return [source.astype("int64"), target_input.tolist()], ops.convert_to_tensor(target)
+
+    def on_epoch_end(self):
+        self._batches.on_epoch_end()
+
+
+@pytest.mark.every_backend
+def test_a_py_dataset_trains_as_the_batches_that_it_wraps(dataset, uninterrupted, tmp_path):
+    trainer = make_trainer(dataset, tmp_path)
+    history, _ = trainer.train(*map(OwnBatches, make_batches(dataset)), EPOCHS)
+    assert_same_run(trainer, history, uninterrupted)
+
+
+def make_lists(dataset):
+    return [[batches[i] for i in range(len(batches))] for batches in make_batches(dataset)]
+
+
+@pytest.mark.exhaustive
+def test_an_interrupted_list_of_batches_resumes_exactly(dataset, uninterrupted, tmp_path):
+    class Interrupting(list):
+        def __getitem__(self, index):
+            if index == 4:
+                signal.raise_signal(signal.SIGINT)
+            return super().__getitem__(index)
+
+    lists = make_lists(dataset)
+    _, interrupted = make_trainer(dataset, tmp_path).train(Interrupting(lists[0]), lists[1], 1)
+    history, _ = make_trainer(dataset, tmp_path).train(*lists, 1)
+    assert interrupted and losses(history) == losses(uninterrupted[1][:1])
+
+
+IDS = np.ones((4, 3), "int32")
+GOOD = ((IDS, IDS), IDS)
+
+
+@pytest.mark.parametrize(
+    ("batches", "received"),
+    [
+        ([], r"Pass a list .* with at least one batch.* Received: \[\]"),
+        (iter([GOOD]), r"Pass a list .* `kt.as_dataset` is for `model.fit`"),
+        ((IDS, IDS), r"Received: 'int32 \(4, 3\)'"),
+        ([(IDS, IDS)], r"Received: \('int32 \(4, 3\)', 'int32 \(4, 3\)'\)"),
+        ([((IDS, IDS), IDS[:, :2])], r"Received: .*'int32 \(4, 2\)'\)"),
+        ([((IDS[:3], IDS), IDS)], r"Received: \(\('int32 \(3, 3\)'"),
+        ([((IDS, IDS[0]), IDS)], r"Received: .*'int32 \(3,\)'"),
+        ([((IDS, IDS), IDS.astype("float32"))], r"Received: .*'float32 \(4, 3\)'\)"),
+        ([((IDS, [[1], [1, 2]]), IDS)], r"Received: "),
+        ([{"source": IDS, "target": IDS}], r"Received: {'source': 'int32 \(4, 3\)'"),
+    ],
+)
+def test_batches_of_another_structure_are_refused_before_training(
+    dataset, finished, batches, received
+):
+    for arguments in ((batches, [GOOD]), ([GOOD], batches)):
+        with pytest.raises(ValueError, match=received) as caught:
+            finished[0].train(*arguments, EPOCHS)
+        assert "Pass a list" in str(caught.value) or "((B, S), (B, T)) and" in str(caught.value)
+
+
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="others return the batches")
+def test_a_dataset_for_fit_is_refused(dataset, finished):
+    with pytest.raises(ValueError, match=r"`kt.as_dataset` is for `model.fit`"):
+        finished[0].train(as_dataset(make_batches(dataset)[0]), [GOOD], EPOCHS)
+
+
+@pytest.mark.every_backend
+def test_a_list_a_keras_loss_and_a_named_optimizer_train_as_the_defaults_do(dataset, tmp_path):
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=None)
+    own = Trainer(make_model(dataset), "adam", tmp_path / "own", loss=loss)
+    default = Trainer(make_model(dataset), keras.optimizers.Adam(), tmp_path / "default")
+    results = [
+        losses(trainer.train(*batches, 1)[0])
+        for trainer, batches in ((own, make_lists(dataset)), (default, make_batches(dataset)))
+    ]
+    np.testing.assert_allclose(*results, atol=1e-4)
+
+
+def test_an_own_loss_has_no_label_smoothing(dataset, tmp_path):
+    with pytest.raises(ValueError, match=r"`label_smoothing` must be .*0\.0.*Received: .*0\.1"):
+        Trainer(make_model(dataset), "sgd", tmp_path, 0.1, loss=lambda target, logits: 0.0)
 
 
 def test_incomplete_groups_of_accumulated_batches_are_refused(dataset, tmp_path):

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from quick import some_of
 from tiny import SMOOTHED_LOSS, CallAt, make_dataset
 
 from keras_transformer import RunConfig, Trainer
@@ -237,17 +238,32 @@ def test_make_optimizer_follows_the_settings():
 class Writer(list):
     """Records what is logged, with the interface of a TensorBoard writer."""
 
+    fails = False
+
     def add_scalar(self, name, value, epoch):
         self.append((name, value, epoch))
 
     def flush(self):
+        if self.fails:
+            raise OSError("the disk\nis full")
         self.append("flush")
+
+
+SCORES = [1.0, 3.0, 2.0, 3.0, 4.0]
+PATIENT = {"patience": 2, "keep_weights": 10}
 
 
 def make_scored_trainer(dataset, folder, scores, **options):
     trainer = make_trainer(dataset, folder)
-    scores = iter(scores)
-    bleu = {"monitor": "bleu", "bleu": lambda: next(scores)}
+    scores = iter([0.0, *scores])  # the first is that of the trial before training
+
+    def bleu():
+        score = next(scores)
+        if isinstance(score, Exception):
+            raise score
+        return score
+
+    bleu = {"monitor": "bleu", "bleu": bleu}
     return Trainer(trainer.model, trainer.optimizer, folder, **{**bleu, **options})
 
 
@@ -255,9 +271,8 @@ def make_scored_trainer(dataset, folder, scores, **options):
 def scored(dataset, tmp_path_factory):
     """Trains a run with the best BLEU in its second epoch; returns it, its history and its log."""
     writer = Writer()
-    options = {"patience": 2, "keep_weights": 10, "writer": writer}
     folder = tmp_path_factory.mktemp("scored")
-    trainer = make_scored_trainer(dataset, folder, [1.0, 3.0, 2.0, 3.0, 4.0], **options)
+    trainer = make_scored_trainer(dataset, folder, SCORES, writer=writer, **PATIENT)
     history, _ = trainer.train(*make_batches(dataset), 9)
     return trainer, history, writer
 
@@ -275,7 +290,7 @@ def test_bleu_can_select_the_best_weights_and_stop_early(scored):
 
 def test_every_number_of_the_history_is_logged(scored):
     _, history, writer = scored
-    expected = []
+    expected = ["flush"]  # before training
     for row in history:
         expected += [*((name, value, row["epoch"]) for name, value in row.items()), "flush"]
     assert writer == expected
@@ -293,3 +308,75 @@ def test_a_run_without_bleu_cannot_resume_with_it(dataset, tmp_path):
     make_scored_trainer(dataset, tmp_path, [], monitor="loss", bleu=None).train(*batches, 1)
     with pytest.raises(ValueError, match="start a new run"):
         make_scored_trainer(dataset, tmp_path, [1.0]).train(*batches, 2)
+
+
+def fail(*arguments):
+    raise TypeError("code of the user")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"bleu": fail}, {"bleu": lambda: float("nan")}, {"bleu": dict}, {"writer": object()}],
+    ids=str,
+)
+def test_what_cannot_work_raises_before_training(dataset, tmp_path, options):
+    trainer = make_scored_trainer(dataset, tmp_path, SCORES, **options)
+    with pytest.raises(ValueError, match=r"Before training.*or leave them out\. Received: \w+"):
+        trainer.train(*make_batches(dataset), 1)
+    assert int(trainer.optimizer.iterations) == 0
+
+
+def test_samples_and_writers_are_tried_before_training_and_never_end_it(
+    dataset, tmp_path, monkeypatch, capsys
+):
+    trainer = make_trainer(dataset, tmp_path)
+    trainer.dataset, trainer.writer = dataset, Writer()
+    with monkeypatch.context() as patch:
+        patch.setattr("keras_transformer.training.samples.format_samples", fail)
+        with pytest.raises(ValueError, match=r"sample translations of `dataset`.* user"):
+            trainer.train(*make_batches(dataset), 1)
+    batches, validation = make_batches(dataset)
+
+    def break_both():
+        trainer.writer.fails = True
+        monkeypatch.setattr("keras_transformer.training.samples.format_samples", fail)
+
+    history, _ = trainer.train(CallAt(batches, 1, 0, break_both), validation, 2)
+    assert len(history) == 2 and len(trainer.run.read_history()) == 2
+    warnings = [x for x in capsys.readouterr().out.splitlines() if x.startswith("Warning")]
+    assert [x.partition(" failed")[0] for x in warnings] == [
+        "Warning: The sample translations",
+        "Warning: `writer`",
+    ]
+    assert "code of the user" in warnings[0] and "is full" in warnings[1]
+
+
+@pytest.mark.every_backend
+@pytest.mark.parametrize("fails", some_of(["bleu", "validation"], quick=["bleu"]))
+def test_an_epoch_whose_evaluation_fails_is_not_trained_again(dataset, scored, tmp_path, fails):
+    scores = [*SCORES[:1], RuntimeError("user"), *SCORES] if fails == "bleu" else SCORES
+    trainer = make_scored_trainer(dataset, tmp_path, scores, **PATIENT)
+    batches, validation = make_batches(dataset)
+
+    class Failing(list):
+        def __getitem__(self, index):
+            if fails == "validation" and trainer.run.history.exists():
+                raise RuntimeError("user")
+            return super().__getitem__(index)
+
+    failing = Failing(validation[i] for i in range(len(validation)))
+    with pytest.raises(RuntimeError, match="user"):
+        trainer.train(batches, failing, 9)
+    resumed = make_scored_trainer(dataset, tmp_path, SCORES[1:], **PATIENT)
+    untouched = CallAt(batches, 1, 0, lambda: pytest.fail("the second epoch is trained again"))
+    history, _ = resumed.train(untouched, validation, 9)
+    assert_same(resumed, history, scored)
+
+
+@pytest.mark.exhaustive
+def test_a_loss_that_is_not_finite_replaces_no_checkpoint(dataset, tmp_path):
+    trainer = make_scored_trainer(dataset, tmp_path, [1.0, FloatingPointError("NaN")])
+    with pytest.raises(FloatingPointError):
+        trainer.train(*make_batches(dataset), 2)
+    saved = Checkpoints(trainer.run.checkpoints, trainer.model, trainer.optimizer).restore()
+    assert (saved["epoch"], saved["batch"]) == (1, 0)

@@ -73,6 +73,7 @@ __all__ = [
     "combine_masks",
     "evaluate_run",
     "hypothesis_views",
+    "make_model",
     "next_words",
     "ngram_prefixes",
     "padding_mask",

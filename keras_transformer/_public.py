@@ -104,7 +104,7 @@ from keras_transformer.plotting import (
     plot_schedules as plot_schedules,
 )
 from keras_transformer.runs.config import RunConfig as RunConfig
-from keras_transformer.runs.folder import RunFolder as RunFolder
+from keras_transformer.runs.folder import RunFolder as RunFolder, make_model as make_model
 from keras_transformer.settings import BlockSettings as BlockSettings
 from keras_transformer.training.fitting import as_dataset as as_dataset
 from keras_transformer.training.run import evaluate_run as evaluate_run, train_run as train_run

@@ -81,3 +81,11 @@ def _size(member, name):
             f"{getattr(member, 'dtype', type(member).__name__)}"
         )
     return member.size * member.dtype.itemsize if member.shape is not None else 0
+
+
+def count_floats(path):
+    """Returns the number of arrays of floats in an HDF5 file that `check_hdf5` has admitted."""
+    kinds = []
+    with h5py.File(path, "r") as file:
+        file.visititems(lambda _, x: kinds.append(getattr(x, "dtype", None) and x.dtype.kind))
+    return kinds.count("f")

@@ -18,6 +18,7 @@ def translate_corpus(
     inputs,
     output,
     weights="best",
+    model=None,
     column=None,
     with_scores=False,
     actors=None,
@@ -38,6 +39,8 @@ def translate_corpus(
             `.gz`, or `.parquet`. See `read_pieces`.
         output: path of the output folder.
         weights: name of the weights.
+        model: name of the function that makes the model, see `load_function`; None for a model of
+            the library.
         column: number (`.tsv`) or name (`.parquet`) of the column with the sentences. Defaults to
             the first, or the only one of text.
         with_scores: whether to write the scores, too; see `open_writer`.
@@ -64,6 +67,7 @@ def translate_corpus(
     job = Job(
         run=run,
         weights=weights,
+        model=model,
         output=output,
         options=options,
         column=column,

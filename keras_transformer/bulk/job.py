@@ -25,6 +25,7 @@ class Job:
     Args:
         run: absolute path of the run folder.
         weights: name of the weights.
+        model: name of the function that makes the model, or None.
         output: absolute path of the output folder.
         options: dictionary of search options.
         column: number or name of the column with the sentences; None for the default.
@@ -39,6 +40,7 @@ class Job:
 
     run: Path
     weights: str
+    model: str | None
     output: Path
     options: dict[str, Any]
     column: str | None

@@ -147,5 +147,6 @@ def _load(job):
     # Imported here, because the process that starts the workers does not need Keras, whose import
     # takes seconds.
     from keras_transformer.inference.translate import Translate
+    from keras_transformer.runs.own_model import load_function
 
-    return Translate.from_run(job.run, job.weights)
+    return Translate.from_run(job.run, job.weights, job.model and load_function(job.model))

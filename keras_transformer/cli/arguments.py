@@ -30,12 +30,25 @@ def add_run(parser):
 
 
 def add_weights(parser, default="best"):
-    """Adds `--weights`, the name of the weights to load from a run."""
+    """Adds `--weights` and `--model`, which say what to load from a run; see `load_options`."""
+    parser.add_argument(
+        "--model",
+        help="package.module:function or file.py:function that makes the model, for a run with a "
+        "model of your own (default: the model of the run)",
+    )
     parser.add_argument(
         "--weights",
         default=default,
         help="weights to load: best, average, epoch-0012, … (default: best)",
     )
+
+
+def load_options(arguments):
+    """Returns the arguments of `Translate.from_run` that the flags of `add_weights` gave."""
+    from keras_transformer.runs.own_model import load_function
+
+    make_model = None if arguments.model is None else load_function(arguments.model)
+    return {"weights": arguments.weights or "best", "make_model": make_model}
 
 
 def add_search_options(parser, without=(), **defaults):

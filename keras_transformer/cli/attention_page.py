@@ -5,6 +5,7 @@ from keras_transformer.cli.arguments import (
     add_search_options,
     add_weights,
     given_search_flags,
+    load_options,
     search_options,
 )
 from keras_transformer.cli.startup import import_backend
@@ -53,7 +54,7 @@ def _check(arguments):
         raise ValueError("give the folder of a run and one sentence")
     if arguments.bert is not None and len(arguments.texts) > 2:
         raise ValueError("give one or two texts")
-    flags = ["--weights"] if arguments.weights else []
+    flags = [f"--{name}" for name in ("weights", "model") if getattr(arguments, name)]
     flags += given_search_flags(arguments)
     if arguments.bert is not None and flags:
         raise ValueError(f"{flags[0]} cannot be combined with --bert: leave out one of them")
@@ -64,7 +65,7 @@ def _run_views(arguments, options):
 
     folder, *sentences = arguments.texts
     (sentence,) = decode_arguments(sentences)  # not the folder: paths keep their bytes
-    translate = kt.Translate.from_run(folder, arguments.weights or "best")
+    translate = kt.Translate.from_run(folder, **load_options(arguments))
     hypothesis = translate.hypotheses(sentence, **options)[0][0]
     return kt.translation_views(translate, hypothesis), f"{sentence} → {hypothesis.text}"
 

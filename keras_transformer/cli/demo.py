@@ -7,6 +7,7 @@ from keras_transformer.cli.arguments import (
     add_weights,
     given_search_options,
     integer,
+    load_options,
     search_options,
 )
 from keras_transformer.cli.startup import import_backend
@@ -46,7 +47,7 @@ def run(arguments):
         import_backend()
         from keras_transformer.pages.demo import serve
 
-        translate = kt.Translate.from_run(arguments.run, arguments.weights)
+        translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
         serve(translate, arguments.host, arguments.port, name=arguments.run, **options)
     except KeyboardInterrupt:
         print("\nStopped.")

@@ -1,7 +1,13 @@
 """Translates the test set of a run, or a file, and prints BLEU, chrF and exact translations."""
 
 import keras_transformer as kt
-from keras_transformer.cli.arguments import add_run, add_search_options, add_weights, search_options
+from keras_transformer.cli.arguments import (
+    add_run,
+    add_search_options,
+    add_weights,
+    load_options,
+    search_options,
+)
 from keras_transformer.cli.startup import import_backend
 
 
@@ -32,7 +38,11 @@ def run(arguments):
     check_choice((None, *TOKENIZERS), tokenize=arguments.tokenize)
     import_backend()
     scores, translations = kt.evaluate_run(
-        arguments.run, arguments.weights, arguments.tokenize, arguments.test, **options
+        arguments.run,
+        tokenize=arguments.tokenize,
+        test=arguments.test,
+        **load_options(arguments),
+        **options,
     )
     sentences = f"{len(translations):,} sentences of {arguments.test or 'the test part'}"
     print(f"{arguments.run}: {sentences}\n{scores}")

@@ -8,6 +8,7 @@ from keras_transformer.cli.arguments import (
     add_search_options,
     add_weights,
     given_search_flags,
+    load_options,
     search_options,
 )
 from keras_transformer.cli.startup import import_backend
@@ -70,9 +71,9 @@ def _export(arguments, folder, options):
     if arguments.to == "float16":
         from keras_transformer.export.float16 import export_float16
 
-        export_float16(arguments.run, folder, arguments.overwrite, arguments.weights)
+        export_float16(arguments.run, folder, arguments.overwrite, **load_options(arguments))
         return
-    translate = kt.Translate.from_run(arguments.run, arguments.weights)
+    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
     if arguments.to == "saved_model":
         from keras_transformer.export.saved_model import export_saved_model
 

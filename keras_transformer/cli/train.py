@@ -33,8 +33,14 @@ def run(arguments):
     settings = {**PRESETS[settings.pop("preset") or "small"], **settings}
     _check(settings, resume)
     import_backend(tuned=True)
+    from keras_transformer.runs.own_model import load_function
+
     run_folder = kt.RunFolder(folder or _default_folder(settings))
-    kt.train_run(_make_config(run_folder, settings, resume), run_folder.path)
+    config = _make_config(run_folder, settings, resume)
+    # The function that the user names now, never one that the folder of a run names.
+    own = "model" in settings and config.has_own_model
+    make_model = load_function(settings["model"]) if own else kt.make_model
+    kt.train_run(config, run_folder.path, make_model)
 
 
 def _check(settings, resume):

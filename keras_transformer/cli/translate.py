@@ -5,7 +5,12 @@ from pathlib import Path
 
 import keras_transformer as kt
 from keras_transformer._utils.command_line import command_line
-from keras_transformer.cli.arguments import add_search_options, add_weights, search_options
+from keras_transformer.cli.arguments import (
+    add_search_options,
+    add_weights,
+    load_options,
+    search_options,
+)
 from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import bundled_run_path, default_run_path
 
@@ -46,7 +51,7 @@ def run(arguments):
     options = search_options(arguments)
     _say(f"Loading {arguments.run}; the first translation takes a few more seconds.")
     import_backend()
-    translate = kt.Translate.from_run(arguments.run, arguments.weights)
+    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
     if arguments.run == bundled_run_path():
         _say(
             "This run was trained on the bundled corpus of simple sentences and knows "

@@ -61,6 +61,7 @@ def run(arguments):
         arguments.inputs,
         arguments.output,
         weights=arguments.weights,
+        model=arguments.model,
         column=arguments.column,
         with_scores=arguments.scores or options.get("n_best", 1) > 1,
         actors=arguments.actors,

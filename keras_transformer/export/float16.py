@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_transformer._utils.files import atomic_replace, check_overwriting, reserve
 from keras_transformer._utils.types import PathLike
-from keras_transformer.runs.folder import RunFolder
+from keras_transformer.runs.folder import MakeModel, RunFolder
 
 _COPIED = (
     "config.json", "model.json", "source_tokenizer.json", "target_tokenizer.json", "test.tsv",
@@ -18,7 +18,11 @@ _MARKER = "exported.txt"
 
 
 def export_float16(
-    run: PathLike, folder: PathLike, overwrite: bool = False, weights: str = "best"
+    run: PathLike,
+    folder: PathLike,
+    overwrite: bool = False,
+    weights: str = "best",
+    make_model: MakeModel | None = None,
 ) -> None:
     """Writes a run folder with weights in float16, half the size, and without checkpoints.
 
@@ -31,6 +35,7 @@ def export_float16(
         overwrite: whether to replace an existing export. It is replaced only once the new one is
             complete.
         weights: name of the weights, see `RunFolder.read_model`. In the export they are "best".
+        make_model: function that makes the model, see `RunFolder.read_model`.
 
     Raises:
         FileExistsError: if `folder` exists and is not an export to overwrite.
@@ -44,7 +49,7 @@ def export_float16(
     """
     run, folder = Path(run), Path(folder)
     check_overwriting(folder, _MARKER, overwrite)
-    model = RunFolder(run).read_model(weights=weights)
+    model = RunFolder(run).read_model(weights=weights, make_model=make_model)
     with atomic_replace(folder) as temporary:
         temporary.mkdir()
         for name in _COPIED:

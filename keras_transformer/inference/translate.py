@@ -32,7 +32,7 @@ from keras_transformer.inference.sentences import (
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
 from keras_transformer.models.marian import read_marian
-from keras_transformer.runs.folder import RunFolder
+from keras_transformer.runs.folder import MakeModel, RunFolder
 
 
 class Hypothesis(NamedTuple):
@@ -129,13 +129,21 @@ class Translate:
         )
 
     @classmethod
-    def from_run(cls, folder: PathLike | None = None, weights: str = "best", **kwargs: Any) -> Self:
+    def from_run(
+        cls,
+        folder: PathLike | None = None,
+        weights: str = "best",
+        make_model: MakeModel | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Loads the model and the tokenizers of a training run.
 
         Args:
             folder: path of the run folder. None loads the run below `runs/` with the newest
                 weights, or the bundled one if there is none, and prints which it is.
             weights: name of the weights, see `RunFolder.read_model`.
+            make_model: function that makes the model of the run, see `train_run`; only for a run
+                with a model of your own.
             **kwargs: further arguments of `Translate`.
 
         Returns:
@@ -149,7 +157,8 @@ class Translate:
             folder = default_run_path()
             print(f"Loading {folder}; name the folder to load another run.")
         run = RunFolder(folder)
-        return cls._of_own_model(run.read_model(weights=weights), *run.read_tokenizers(), **kwargs)
+        model = run.read_model(weights=weights, make_model=make_model)
+        return cls._of_own_model(model, *run.read_tokenizers(), **kwargs)
 
     @classmethod
     def from_marian(cls, folder: PathLike, dtype: Any = "float32", **kwargs: Any) -> Self:

@@ -97,7 +97,8 @@ class RunConfig:
 
     model: str = _setting(
         "transformer",
-        "transformer, or the recurrent bahdanau or luong with d_model units (transformer: best)",
+        "transformer; the recurrent bahdanau or luong with d_model units; or your own, made by "
+        "package.module:function or file.py:function (transformer: best)",
     )
     d_model: int = _setting(128, "model size (128: trains in minutes on a CPU)")
     h: int = _setting(4, "number of attention heads (4: head size 32)")
@@ -199,9 +200,10 @@ class RunConfig:
                 f"direction of a recurrent encoder has half of it. Received: d_model={self.d_model}"
             )
         check_integers(0, MAX_SEED, seed=self.seed, keep_weights=self.keep_weights)
+        values["model"] = self._architecture
         for name, choices in _CHOICES.items():
             check_choice(choices, **{name: values[name]})
-        if self.model == "transformer":
+        if self._architecture == "transformer":
             self.block_settings()
         if self.accumulation > 1 and self.dtype == "mixed_float16":
             raise ValueError(
@@ -212,11 +214,25 @@ class RunConfig:
         self._check_data()
 
     @property
+    def has_own_model(self) -> bool:
+        """Whether `model` names a function of the user."""
+        return ":" in self.model or self.model.endswith(".py")
+
+    @property
+    def _architecture(self):
+        return "transformer" if self.has_own_model else self.model
+
+    @property
     def uses_muon(self) -> bool:
         """Whether the optimizer is Muon."""
-        return self.optimizer == "muon" or (
-            self.optimizer == "auto" and self.model == "transformer"
-        )
+        auto = self.optimizer == "auto" and self._architecture == "transformer"
+        return auto or self.optimizer == "muon"
+
+    @property
+    def best_learning_rate_scale(self) -> float:
+        """The factor on the paper's learning rate that is taken if none is given."""
+        scale = LEARNING_RATE_SCALES[self._architecture][self.decay]
+        return scale * _MUON_SCALE if self.uses_muon else scale
 
     @property
     def dropout_rate(self) -> float:
@@ -382,12 +398,6 @@ _CHOICES = {
     "optimizer": ("auto", "adam", "muon"),
     "monitor": ("loss", "bleu"),
 }
-
-
-def best_learning_rate_scale(config):
-    """Returns the factor on the paper's learning rate that a `RunConfig` without one takes."""
-    scale = LEARNING_RATE_SCALES[config.model][config.decay]
-    return scale * _MUON_SCALE if config.uses_muon else scale
 
 
 PRESETS: dict[str, dict[str, Any]] = {

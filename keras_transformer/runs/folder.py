@@ -1,11 +1,14 @@
 """The folder of a training run: everything that translating, scoring and resuming need."""
 
 import csv
+import dataclasses
+import functools
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
 import numpy as np
@@ -13,7 +16,7 @@ from keras import ops
 
 from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace, reserve
-from keras_transformer._utils.hdf5 import check_hdf5
+from keras_transformer._utils.hdf5 import check_hdf5, count_floats
 from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.dataset import PreparedDataset
@@ -23,12 +26,16 @@ from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.models._translator import Translator
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.model_description import ModelDescription
+from keras_transformer.runs.own_model import build_model
 
 HISTORY_COLUMNS = (
     "epoch", "loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate",
     "tokens_per_second", "seconds",
 )  # fmt: skip
 SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
+
+# Makes a model from a `RunConfig`, or None, and the sizes of source and target vocabulary.
+MakeModel: TypeAlias = Callable[[Any, int, int], Any]
 
 _MAX_TEXT = 1 << 31  # bytes of the test part
 _BYTES_PER_PARAMETER = 2  # at least, in float16
@@ -234,24 +241,42 @@ class RunFolder:
         """Returns the path of the weights of the given name."""
         return self.weights.with_name(f"{name}.weights.h5")
 
-    def read_model(self, dtype: str = "float32", weights: str = "best") -> Translator:
+    def read_model(
+        self,
+        dtype: str = "float32",
+        weights: str = "best",
+        make_model: MakeModel | None = None,
+    ) -> Translator:
         """Builds the model of the run and loads its weights.
 
         Args:
             dtype: dtype policy of the model. The weights are always stored in float32.
             weights: name of the weights, such as "best", "average" or "epoch-0012".
+            make_model: the function that made the model of the run, see `train_run`; it is called
+                with the `RunConfig`, or None if the run has none. None: a model of the library.
 
         Returns:
-            A built `TransformerModel` or `RecurrentTranslator`.
+            A built model.
         """
-        description = self._read_description()
+        description, make = self._read_description(), None
+        if make_model is None:
+            description.check_made_by_library(self.path)
+        else:
+            config = self.read_config() if self._described_by == self._config else None
+            sizes = (tokenizer.vocab_size for tokenizer in self.read_tokenizers())
+            make = functools.partial(make_model, config, *sizes)
         file = self._require(self.weights_file(weights))
         try:
             check_hdf5(file)
-            if file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
-                raise ValueError("the file is too small for this model")
-            model = description.make(dtype)
+            if make is None:
+                make = description.make
+                if file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
+                    raise ValueError("the file is too small for this model")
+            model = build_model(make, dtype)
             check_hdf5(file, model.variables)
+            floats = [x for x in model.variables if keras.backend.is_float_dtype(x.dtype)]
+            if (found := count_floats(file)) != len(floats):  # Keras ignores further ones
+                raise ValueError(f"it has {found} weights, the model {len(floats)}")
             model.load_weights(file)
             _check_finite(model)
         except (ValueError, OSError, KeyError, TypeError, AttributeError, RuntimeError) as error:
@@ -269,7 +294,8 @@ class RunFolder:
 
     def _read_description(self):
         if self._described_by == self._config:
-            return _description(self.read_config(), self.read_tokenizers())
+            sizes = [tokenizer.vocab_size for tokenizer in self.read_tokenizers()]
+            return ModelDescription.from_config(self.read_config(), sizes)
         return ModelDescription.from_json(read_text(self._model), self._model)
 
     def _read_digests(self):
@@ -324,26 +350,28 @@ def read_references(path, header=True):
     return rows
 
 
-def make_model(config, source_tokenizer, target_tokenizer, dtype="float32"):
-    """Builds the model described by a `RunConfig`.
+def make_model(config: RunConfig, source_vocab_size: int, target_vocab_size: int) -> Translator:
+    """Makes the model that a `RunConfig` describes, not built, so that its parts can be replaced.
 
     Args:
-        config: a `RunConfig`.
-        source_tokenizer: tokenizer that determines the size of the source vocabulary.
-        target_tokenizer: tokenizer that determines the size of the target vocabulary.
-        dtype: dtype policy.
+        config: a `RunConfig`. If it names a function that makes the model, a Transformer is made.
+        source_vocab_size: size of the source vocabulary.
+        target_vocab_size: size of the target vocabulary.
 
     Returns:
-        A built `TransformerModel` or `RecurrentTranslator`.
+        A `TransformerModel` or `RecurrentTranslator`.
 
     Raises:
         ValueError: if the model would have more than a billion parameters.
+
+    Example:
+        >>> model = kt.make_model(kt.RunConfig(n=1), 100, 120)
+        >>> model.encoder.layers[0].feed_forward = keras.layers.Dense(128, "gelu")
     """
-    return _description(config, (source_tokenizer, target_tokenizer)).make(dtype)
-
-
-def _description(config, tokenizers):
-    return ModelDescription.from_config(config, [x.vocab_size for x in tokenizers])
+    if config.has_own_model:
+        config = dataclasses.replace(config, model="transformer")
+    sizes = (source_vocab_size, target_vocab_size)
+    return ModelDescription.from_config(config, sizes).make()
 
 
 def _check_finite(model):

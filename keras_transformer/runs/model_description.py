@@ -5,13 +5,15 @@ import json
 from typing import Any
 
 from keras_transformer import __version__
-from keras_transformer._utils.checks import check_integers, given
+from keras_transformer._utils.checks import check_choice, check_integers, given
 from keras_transformer._utils.reading import excerpt, parse_json
+from keras_transformer.layers._parts import changed_part
 from keras_transformer.models.recurrent import RecurrentTranslator
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.runs.config import MAX_SIZES
 
 _CLASSES = {cls.__name__: cls for cls in (TransformerModel, RecurrentTranslator)}
+_CHANGED = "changed"  # the kind of a model that a function of the user makes
 _NOT_OPTIONS = ("name", "trainable", "dtype")  # of `get_config`
 _MAX_PARAMETERS = 10**9
 # Integers of `model.json`, which limit what a file from elsewhere can make `make` build.
@@ -26,8 +28,9 @@ class ModelDescription:
     """The class of a translator, and its options.
 
     Args:
-        kind: name of the class, "TransformerModel" or "RecurrentTranslator".
-        options: dictionary of the arguments of its `from_config`, without name and dtype.
+        kind: name of the class, "TransformerModel" or "RecurrentTranslator"; or "changed".
+        options: dictionary of the arguments of its `from_config`, without name and dtype; of a
+            changed model the name of the function that makes it, or its changed part.
     """
 
     kind: str
@@ -38,15 +41,11 @@ class ModelDescription:
         """Describes a model.
 
         Raises:
-            ValueError: if the model is of another class or has an option that JSON cannot store.
+            ValueError: if the model has an option that JSON cannot store.
         """
         kind = type(model).__name__
-        if _CLASSES.get(kind) is not type(model):
-            raise ValueError(
-                f"A run folder can describe a {' or a '.join(_CLASSES)} only: omit `dataset`, save "
-                "the weights and the tokenizers yourself, and translate with Translate(model, …). "
-                f"Received: a {kind}"
-            )
+        if changed := changed_part(model) or (None if kind in _CLASSES else f"it is a {kind}"):
+            return cls(_CHANGED, {"changed_part": changed})
         config = model.get_config()
         description = cls(kind, {k: x for k, x in config.items() if k not in _NOT_OPTIONS})
         description.check()
@@ -56,6 +55,8 @@ class ModelDescription:
     def from_config(cls, config, vocab_sizes):
         """Describes the model of a `RunConfig` with a source and a target vocabulary size."""
         sizes = dict(zip(("enc_vocab_size", "dec_vocab_size"), vocab_sizes, strict=True))
+        if config.has_own_model:
+            return cls(_CHANGED, {"function": config.model})
         if config.model == "transformer":
             ties = {"tie_output": config.tie_output, "share_embeddings": config.share_vocabulary}
             settings = given(**dataclasses.asdict(config.block_settings()))
@@ -92,8 +93,7 @@ class ModelDescription:
 
     def check(self):
         """Raises a ValueError if the class is unknown or an option is not a plain value."""
-        if self.kind not in _CLASSES:
-            raise ValueError(f"`kind` must be one of {list(_CLASSES)}. Received: {self.kind!r}")
+        check_choice((*_CLASSES, _CHANGED), kind=self.kind)
         for name, value in self.options.items():
             if not isinstance(value, (int, float, str, type(None))):
                 raise ValueError(
@@ -113,14 +113,11 @@ class ModelDescription:
         per_layer = 2 * x["h"] * (x["d_k"] + x["d_v"]) + x["d_ff"]
         return x["d_model"] * (words + x["n"] * per_layer)
 
-    def make(self, dtype="float32"):
-        """Builds the model.
-
-        Args:
-            dtype: dtype policy.
+    def make(self):
+        """Makes the model, which is not built.
 
         Returns:
-            A built `TransformerModel` or `RecurrentTranslator`.
+            A `TransformerModel` or `RecurrentTranslator`.
 
         Raises:
             ValueError: if it would have more than a billion parameters.
@@ -132,6 +129,17 @@ class ModelDescription:
                 f"The model must have at most {_MAX_PARAMETERS:,} parameters: choose smaller "
                 f"sizes. Received: {least:,} or more, with {sizes}"
             )
-        model = _CLASSES[self.kind].from_config({**self.options, "dtype": dtype})
-        model.build(((None, None), (None, None)))
-        return model
+        return _CLASSES[self.kind].from_config(self.options)
+
+    def check_made_by_library(self, path):
+        """Raises a ValueError if only a function of the user can make the model of a run."""
+        if self.kind == _CHANGED:
+            function = self.options.get("function")
+            which = (
+                f" {function}" if function else " (config, source_vocab_size, target_vocab_size)"
+            )
+            raise ValueError(
+                f"{path} was trained with a model of your own: pass the function{which} that makes "
+                "it as `make_model`, or its name as --model (see `train_run`). Received: no "
+                f"function, {excerpt(self.options)}"
+            )

@@ -111,7 +111,10 @@ class Checkpoints:
 
 def _model_identity(model):
     """Returns the class and the configuration of a model as JSON, without the ignored keys."""
-    config = _without_ignored(model.get_config())
+    try:
+        config = _without_ignored(model.get_config())
+    except NotImplementedError:  # of a part without a configuration
+        config = {}
     return json.dumps([type(model).__name__, config], sort_keys=True, default=str)
 
 

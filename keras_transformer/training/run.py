@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,16 @@ from keras_transformer.inference.translate import Translate
 from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
-from keras_transformer.runs.config import RunConfig, best_learning_rate_scale
-from keras_transformer.runs.folder import RunFolder, make_model, read_references
+from keras_transformer.runs.config import RunConfig
+from keras_transformer.runs.folder import (
+    MakeModel,
+    RunFolder,
+    make_model as library_model,
+    read_references,
+)
 from keras_transformer.runs.lock import training_lock
+from keras_transformer.runs.model_description import ModelDescription
+from keras_transformer.runs.own_model import build_model, function_name
 from keras_transformer.training.samples import format_samples
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
@@ -36,7 +44,9 @@ _LOW_BLEU = 5
 _UPDATES, _MIN_EPOCHS, _MAX_EPOCHS = 1600, 3, 15
 
 
-def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
+def train_run(
+    config: RunConfig, folder: PathLike, make_model: MakeModel = library_model
+) -> Scores | None:
     """Trains a translator as configured and writes everything to a run folder.
 
     If the folder holds a run already, training resumes from its last checkpoint. At the end the
@@ -45,6 +55,9 @@ def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
     Args:
         config: a `RunConfig`.
         folder: path of the run folder.
+        make_model: function `(config, source_vocab_size, target_vocab_size)` that makes the model,
+            such as `kt.make_model`, followed by the replacement of parts. The run keeps the name of
+            another function, not its code.
 
     Returns:
         The `Scores` on the test part; None in a process of distributed training other than the
@@ -62,13 +75,26 @@ def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
     Example:
         kt.train_run(kt.RunConfig(epochs=3), "runs/en-de")
         translate = kt.Translate.from_run("runs/en-de")
+
+        def make_model(config, source_vocab_size, target_vocab_size):
+            model = kt.make_model(config, source_vocab_size, target_vocab_size)
+            model.encoder.layers[0].feed_forward = keras.layers.Dense(config.d_model, "gelu")
+            return model
+
+        kt.train_run(kt.RunConfig(epochs=3), "runs/changed", make_model)
+        translate = kt.Translate.from_run("runs/changed", make_model=make_model)
     """
+    if make_model is not library_model and not config.has_own_model:
+        config = dataclasses.replace(config, model=function_name(make_model))
     run = RunFolder(folder)
     resuming = run.exists
     if resuming:
         with training_lock(folder):  # refuses early; several processes may be here at once
             pass
         config = run.read_config().with_changes(**dataclasses.asdict(config))
+    own_model = make_model if make_model is not library_model else None
+    if own_model is None:
+        ModelDescription.from_config(config, (1, 1)).check_made_by_library(run.path)
     dataset = prepare_dataset(config, run.read_tokenizers() if resuming else None)
     if resuming:
         run.check_dataset(dataset)
@@ -78,16 +104,16 @@ def train_run(config: RunConfig, folder: PathLike) -> Scores | None:
     # chief write to it.
     with backend_module().distribution() as scope:
         with scope():
-            trainer = _make_trainer(config, run, dataset, updates)
+            trainer = _make_trainer(config, run, dataset, updates, make_model)
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
             history, interrupted = trainer.train(*batches, number_of_epochs(config, batches[0]))
     if history and trainer.chief:
         plot_losses({run.path.name: history}, run.curves)
     if interrupted:
-        again = command_line("train", "--run", run.path, "--resume")
+        again = command_line("train", "--run", run.path, "--resume", *_model_flag(config))
         print(f"Saved a checkpoint in {run.path}. Resume training with:\n  {again}", flush=True)
         raise KeyboardInterrupt
-    return _report(run, updates) if trainer.chief else None
+    return _report(run, config, updates, own_model) if trainer.chief else None
 
 
 def prepare_dataset(config, tokenizers=None):
@@ -172,7 +198,7 @@ def number_of_updates(config, batches):
     return number_of_epochs(config, batches) * len(batches) // config.accumulation
 
 
-def _make_trainer(config, run, dataset, updates):
+def _make_trainer(config, run, dataset, updates, make_model):
     backend = backend_module()
     single_process, chief = backend.processes()
     if config.bpe_dropout and not single_process:
@@ -187,7 +213,8 @@ def _make_trainer(config, run, dataset, updates):
     dtype = config.dtype
     if dtype == "auto":
         dtype = "mixed_bfloat16" if device.bfloat16 else "float32"
-    model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    model = build_model(functools.partial(make_model, config, *sizes), dtype)
     print(
         f"Model: {model.count_params():,} parameters, {dtype}\n"
         f"Backend: {keras.config.backend()} on {device.name}\nRun folder: {run.path}"
@@ -238,7 +265,7 @@ def make_optimizer(config, dtype, updates):
 
 
 def _make_schedule(config, updates):
-    scale = config.learning_rate_scale or best_learning_rate_scale(config)
+    scale = config.learning_rate_scale or config.best_learning_rate_scale
     if config.decay != "linear":  # does not depend on the length of the run
         return WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
     warm_up = min(config.warmup_steps, max(1, int(_MAX_WARM_UP * updates)))
@@ -262,9 +289,13 @@ def _make_bleu(config, model, dataset):
     return lambda: score(translate(list(references)), list(references.values())).bleu
 
 
-def _report(run, updates):
+def _model_flag(config):
+    return ("--model", config.model) if config.has_own_model else ()
+
+
+def _report(run, config, updates, make_model):
     """Scores a finished run, prints the result with examples, and returns the `Scores`."""
-    scores, translations = evaluate_run(run.path)
+    scores, translations = evaluate_run(run.path, make_model=make_model)
     print(f"\nTest part: {len(translations):,} sentences\n{scores}\n")
     test = run.read_test()
     sources, references = zip(*test[:_SAMPLES], strict=True)
@@ -273,8 +304,9 @@ def _report(run, updates):
         print(_low_bleu_causes(run, test, updates))
     print(
         f"\nThe curves are in {run.curves}. Next steps:",
-        command_line("translate", run.path, "--", test[0][0]),
-        *(command_line(name, run.path) for name in ("demo", "evaluate", "plot")),
+        command_line("translate", run.path, *_model_flag(config), "--", test[0][0]),
+        *(command_line(name, run.path, *_model_flag(config)) for name in ("demo", "evaluate")),
+        command_line("plot", run.path),
         sep="\n  ",
     )
     return scores
@@ -300,6 +332,7 @@ def evaluate_run(
     weights: str = "best",
     tokenize: str | None = None,
     test: PathLike | None = None,
+    make_model: MakeModel | None = None,
     **options: Any,
 ) -> tuple[Scores, list[str]]:
     """Translates the test part of a run, or another file, and scores the translations.
@@ -310,6 +343,7 @@ def evaluate_run(
         tokenize: tokenizer of BLEU, see `score`.
         test: path of a tab-separated file with a sentence and one or more references per line;
             None for the test part of the run.
+        make_model: function that makes the model of the run, see `train_run`.
         **options: fields of `SearchOptions`; by default the search is greedy.
 
     Returns:
@@ -322,5 +356,6 @@ def evaluate_run(
     check_choice((None, *TOKENIZERS), tokenize=tokenize)
     rows = RunFolder(folder).read_test() if test is None else read_references(test)
     sources, references = zip(*rows, strict=True)
-    translations = Translate.from_run(folder, weights)(list(sources), **options)
+    translate = Translate.from_run(folder, weights, make_model)
+    translations = translate(list(sources), **options)
     return score(translations, references, tokenize), translations

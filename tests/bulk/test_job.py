@@ -10,6 +10,7 @@ from keras_transformer.bulk.job import Job, digest_run, find_shards
 @pytest.fixture
 def job(tmp_path):
     return Job(
+        model=None,
         run=tmp_path / "run",
         weights="best",
         output=tmp_path / "out",

@@ -29,7 +29,13 @@ def loaded(monkeypatch):
 @pytest.fixture
 def make_job(run, tmp_path):
     def make(**changes):
-        defaults = {"weights": "best", "options": {}, "column": None, "with_scores": False}
+        defaults = {
+            "weights": "best",
+            "model": None,
+            "options": {},
+            "column": None,
+            "with_scores": False,
+        }
         digest = digest_run(run, "best")
         job = Job(run, output=tmp_path / "out", data_limits=1.0, digest=digest, **defaults)
         job = dataclasses.replace(job, **changes)

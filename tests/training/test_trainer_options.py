@@ -15,8 +15,8 @@ from tiny import SMOOTHED_LOSS, CallAt, make_dataset
 
 from keras_transformer import RunConfig, Trainer
 from keras_transformer.backends import backend_module
-from keras_transformer.runs.config import best_learning_rate_scale
 from keras_transformer.runs.folder import make_model
+from keras_transformer.runs.own_model import build_model
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
 
@@ -34,7 +34,8 @@ def make_trainer(dataset, folder, scale=None, **options):
     config = dataclasses.replace(CONFIG, **options)
     keras.utils.set_random_seed(7)
     dtype = config.dtype if "dtype" in options else "float32"
-    model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    model = build_model(lambda: make_model(config, *sizes), dtype)
     trainer = Trainer(model, make_optimizer(config, dtype, 400), folder, label_smoothing=0.1)
     if scale and dtype == "mixed_float16":
         trainer.optimizer.dynamic_scale.assign(scale)
@@ -227,7 +228,7 @@ def test_make_optimizer_follows_the_settings():
     assert not paper["use_ema"] and not paper["global_clipnorm"]
     muon = options(clip_norm=1.5)
     assert (muon["adam_beta_2"], muon["ns_steps"], muon["global_clipnorm"]) == (0.98, 3, 1.5)
-    assert best_learning_rate_scale(RunConfig()) == pytest.approx(1.1, abs=0.02)
+    assert RunConfig().best_learning_rate_scale == pytest.approx(1.1, abs=0.02)
     assert options(model="bahdanau", clip_norm=1.5)["global_clipnorm"] == 1.5
     assert muon["weight_decay"] is muon["adam_weight_decay"] is None
     averaged = options(ema=0.9, accumulation=4)

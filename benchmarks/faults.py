@@ -21,7 +21,7 @@ from keras import ops  # noqa: E402
 
 import keras_transformer as kt  # noqa: E402
 from keras_transformer._utils.special_tokens import START_ID  # noqa: E402
-from keras_transformer.runs.folder import make_model  # noqa: E402
+from keras_transformer.runs.folder import build_run_model  # noqa: E402
 from keras_transformer.training.run import make_optimizer, number_of_updates  # noqa: E402
 
 
@@ -38,7 +38,7 @@ class Default:
         return kt.PrepareDataset(config.n_sentences, seed=config.seed)(pairs)
 
     def make_model(self, config, dataset, dtype):
-        return make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
+        return build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer), dtype)
 
     def make_changed(self, config, dataset, dtype, change):
         """Returns a default model to which `change` is applied before it is built."""

@@ -22,7 +22,7 @@ from timing import this_version
 
 import keras_transformer as kt
 from keras_transformer.backends import backend_module
-from keras_transformer.runs.folder import make_model
+from keras_transformer.runs.folder import build_run_model
 
 # d_model, h, d_ff, n, tokens per side of a batch, vocabulary size. base and big are from
 # "Attention Is All You Need", table 3.
@@ -73,7 +73,7 @@ def train(config, folder):
     batches = dataset.batches(dataset.train, seed=0, batch_tokens=config.batch_tokens)
     validation = dataset.batches(dataset.validation, batch_tokens=config.batch_tokens)
     tokenizers = dataset.source_tokenizer, dataset.target_tokenizer
-    model = make_model(config, *tokenizers, config.dtype)
+    model = build_run_model(config, tokenizers, config.dtype)
     trainer = kt.Trainer(model, kt.Adam(1e-4), folder, label_smoothing=0.1)
     history, _ = trainer.train(batches, validation, epochs=2)
     return model, dataset, batches, history[-1]

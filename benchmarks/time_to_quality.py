@@ -51,14 +51,14 @@ def main():
 
     from keras_transformer import PrepareDataset, RunConfig, Trainer, read_pairs
     from keras_transformer.backends import backend_module
-    from keras_transformer.runs.folder import make_model
+    from keras_transformer.runs.folder import build_run_model
     from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
 
     config = RunConfig(data=arguments.pairs, n_sentences=arguments.n_sentences, seed=arguments.seed)
     dataset = PrepareDataset(config.n_sentences, seed=config.seed)(read_pairs(arguments.pairs))
     keras.utils.set_random_seed(config.seed)
     dtype = "mixed_bfloat16" if backend_module().describe_device().bfloat16 else "float32"
-    model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer, dtype)
+    model = build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer), dtype)
     clock = Clock(arguments.loss)
     batches = dataset.batches(dataset.train, config.batch_size, config.seed)
     validation = dataset.batches(dataset.validation, config.batch_size)

@@ -178,13 +178,13 @@ def train_step_alone(task):
 def _make_ours(task):
     import keras
 
-    from keras_transformer.runs.folder import make_model
+    from keras_transformer.runs.folder import build_run_model
     from keras_transformer.training.run import make_optimizer, number_of_updates
 
     config, dataset, batches, validation = read_data(task)
     keras.utils.set_random_seed(config.seed)
     tokenizers = dataset.source_tokenizer, dataset.target_tokenizer
-    model = make_model(config, *tokenizers, config.dtype)
+    model = build_run_model(config, tokenizers, config.dtype)
     optimizer = make_optimizer(config, config.dtype, number_of_updates(config, batches))
     return config, dataset, batches, validation, model, optimizer
 

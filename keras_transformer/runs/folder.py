@@ -258,21 +258,19 @@ class RunFolder:
         Returns:
             A built model.
         """
-        description, make = self._read_description(), None
+        description = self._read_description()
         if make_model is None:
             description.check_made_by_library(self.path)
-        else:
-            config = self.read_config() if self._described_by == self._config else None
-            sizes = (tokenizer.vocab_size for tokenizer in self.read_tokenizers())
-            make = functools.partial(make_model, config, *sizes)
         file = self._require(self.weights_file(weights))
         try:
             check_hdf5(file)
-            if make is None:
-                make = description.make
-                if file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
-                    raise ValueError("the file is too small for this model")
-            model = build_model(make, dtype)
+            if make_model is not None:
+                config = self.read_config() if self._described_by == self._config else None
+                model = build_run_model(config, self.read_tokenizers(), dtype, make_model)
+            elif file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
+                raise ValueError("the file is too small for this model")
+            else:
+                model = build_model(description.make, dtype)
             check_hdf5(file, model.variables)
             floats = [x for x in model.variables if keras.backend.is_float_dtype(x.dtype)]
             if (found := count_floats(file)) != len(floats):  # Keras ignores further ones
@@ -372,6 +370,19 @@ def make_model(config: RunConfig, source_vocab_size: int, target_vocab_size: int
         config = dataclasses.replace(config, model="transformer")
     sizes = (source_vocab_size, target_vocab_size)
     return ModelDescription.from_config(config, sizes).make()
+
+
+def build_run_model(config, tokenizers, dtype="float32", make_model=make_model):
+    """Makes and builds the model of a run.
+
+    Args:
+        config: a `RunConfig`; None for a run without one.
+        tokenizers: source and target tokenizer, which determine the sizes of the vocabularies.
+        dtype: dtype policy.
+        make_model: see `train_run`.
+    """
+    sizes = [tokenizer.vocab_size for tokenizer in tokenizers]
+    return build_model(functools.partial(make_model, config, *sizes), dtype)
 
 
 def _check_finite(model):

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +25,13 @@ from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.folder import (
     MakeModel,
     RunFolder,
+    build_run_model,
     make_model as library_model,
     read_references,
 )
 from keras_transformer.runs.lock import training_lock
 from keras_transformer.runs.model_description import ModelDescription
-from keras_transformer.runs.own_model import build_model, function_name
+from keras_transformer.runs.own_model import function_name
 from keras_transformer.training.samples import format_samples
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
@@ -213,8 +213,8 @@ def _make_trainer(config, run, dataset, updates, make_model):
     dtype = config.dtype
     if dtype == "auto":
         dtype = "mixed_bfloat16" if device.bfloat16 else "float32"
-    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-    model = build_model(functools.partial(make_model, config, *sizes), dtype)
+    tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
+    model = build_run_model(config, tokenizers, dtype, make_model)
     print(
         f"Model: {model.count_params():,} parameters, {dtype}\n"
         f"Backend: {keras.config.backend()} on {device.name}\nRun folder: {run.path}"

@@ -25,7 +25,7 @@ from tiny import PAIRS, CallAt  # noqa: E402
 
 import keras_transformer as kt  # noqa: E402
 from keras_transformer.backends import backend_module  # noqa: E402
-from keras_transformer.runs.folder import make_model  # noqa: E402
+from keras_transformer.runs.folder import build_run_model  # noqa: E402
 from keras_transformer.training.run import make_optimizer, number_of_updates  # noqa: E402
 
 SIZES = {"d_model": 32, "h": 2, "d_ff": 64, "n": 1, "max_length": 8, "dtype": "float32"}
@@ -97,7 +97,7 @@ def write_mid_epoch(folder):
     keras.utils.set_random_seed(config.seed)
     dataset = kt.PrepareDataset(max_length=config.max_length)(PAIRS)
     run.create(config, dataset)
-    model = make_model(config, dataset.source_tokenizer, dataset.target_tokenizer)
+    model = build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer))
     batches, validation = (
         dataset.batches(pairs, config.batch_size, seed)
         for pairs, seed in ((dataset.train, config.seed), (dataset.validation, None))

@@ -9,8 +9,7 @@ from translating import shared_translate, trained, write_run
 
 from keras_transformer import RunConfig, RunFolder, Translate
 from keras_transformer.export.float16 import export_float16
-from keras_transformer.runs.folder import make_model
-from keras_transformer.runs.own_model import build_model
+from keras_transformer.runs.folder import build_run_model
 
 
 @pytest.fixture
@@ -41,8 +40,7 @@ def test_only_an_export_is_overwritten(run, tmp_path):
 
 def test_a_recurrent_run_is_exported(tmp_path):
     dataset, config = trained()[0], RunConfig(model="bahdanau", d_model=8)
-    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-    model = build_model(lambda: make_model(config, *sizes), "float32")
+    model = build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer))
     RunFolder(tmp_path / "run").create(config, dataset)
     RunFolder(tmp_path / "run").write_weights(model)
     export_float16(tmp_path / "run", tmp_path / "small")

@@ -13,7 +13,7 @@ from keras import ops
 from tiny import PAIRS, make_dataset
 
 from keras_transformer import PrepareDataset, RunConfig, RunFolder, plot_losses
-from keras_transformer.runs.folder import make_model, read_references
+from keras_transformer.runs.folder import build_run_model, read_references
 from keras_transformer.training.checkpoints import Checkpoints
 
 CONFIG = RunConfig(d_model=16, h=2, d_ff=32, n=1, max_length=8)
@@ -49,7 +49,7 @@ def dataset():
 
 @pytest.fixture(scope="module")
 def model(dataset):
-    return make_model(CONFIG, dataset.source_tokenizer, dataset.target_tokenizer)
+    return build_run_model(CONFIG, (dataset.source_tokenizer, dataset.target_tokenizer))
 
 
 @pytest.fixture(scope="module")
@@ -401,7 +401,7 @@ def test_absurd_sizes_are_refused_before_a_model_is_built(run, changes):
 def test_a_model_of_more_than_a_billion_parameters_is_refused(dataset):
     config = dataclasses.replace(CONFIG, d_model=2**15, d_ff=2**15)
     with pytest.raises(ValueError, match="at most 1,000,000,000 parameters"):
-        make_model(config, dataset.source_tokenizer, dataset.target_tokenizer)
+        build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer))
 
 
 @pytest.mark.parametrize("name", ["config.json", "data.json", "history.csv", "test.tsv"])

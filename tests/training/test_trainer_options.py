@@ -15,8 +15,7 @@ from tiny import SMOOTHED_LOSS, CallAt, make_dataset
 
 from keras_transformer import RunConfig, Trainer
 from keras_transformer.backends import backend_module
-from keras_transformer.runs.folder import make_model
-from keras_transformer.runs.own_model import build_model
+from keras_transformer.runs.folder import build_run_model
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
 
@@ -34,8 +33,8 @@ def make_trainer(dataset, folder, scale=None, **options):
     config = dataclasses.replace(CONFIG, **options)
     keras.utils.set_random_seed(7)
     dtype = config.dtype if "dtype" in options else "float32"
-    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-    model = build_model(lambda: make_model(config, *sizes), dtype)
+    tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
+    model = build_run_model(config, tokenizers, dtype)
     trainer = Trainer(model, make_optimizer(config, dtype, 400), folder, label_smoothing=0.1)
     if scale and dtype == "mixed_float16":
         trainer.optimizer.dynamic_scale.assign(scale)

@@ -4,6 +4,8 @@ Shape letters: B batch, T query length, S key length. The masks broadcast to (B,
 `keras.layers.MultiHeadAttention`; the attention layers add the head axis.
 """
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -27,14 +29,19 @@ def padding_mask(ids: Tensor) -> Tensor:
     return ops.expand_dims(ops.not_equal(ids, PADDING_ID), axis=1)
 
 
-def causal_mask(length: int) -> Tensor:
+def causal_mask(length: Tensor | int) -> Tensor:
     """Returns the mask that hides future positions.
 
     Args:
-        length: integer T, the length of the sequence.
+        length: integer T, the length of the sequence; or the token ids, (B, T), whose length may be
+            unknown, as in a functional model.
 
     Returns:
-        Boolean mask, (T, T): True in the lower triangle, including the diagonal.
+        Boolean mask, (T, T), or (1, T, T) for token ids: True in the lower triangle, including the
+        diagonal.
+
+    Raises:
+        ValueError: if the length is None.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.3.
@@ -45,8 +52,18 @@ def causal_mask(length: int) -> Tensor:
                [ True,  True, False],
                [ True,  True,  True]])
     """
-    positions = ops.arange(length)
-    return ops.expand_dims(positions, 0) <= ops.expand_dims(positions, 1)
+    if length is None:
+        raise ValueError(
+            "The length of a symbolic sequence is unknown: pass the token ids instead, as in "
+            "kt.causal_mask(ids). Received: None"
+        )
+    ids: Any = length
+    if len(getattr(ids, "shape", ())) == 2:
+        ones = ops.max(ops.ones_like(ids, "int32"), axis=0, keepdims=True)  # (1, T)
+        positions = ops.cumsum(ones, axis=1)
+    else:
+        positions = ops.arange(length)
+    return ops.expand_dims(positions, -2) <= ops.expand_dims(positions, -1)
 
 
 def combine_masks(*masks: Tensor | None) -> Tensor | None:

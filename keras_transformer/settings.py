@@ -79,6 +79,8 @@ class BlockSettings(ArgumentNamesMixin):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, self._head_size())
         check_sizes(d_k=self.d_k, d_v=self.d_v)
+        for name in ("h", "d_k", "d_v", "d_model", "d_ff", "n"):  # JSON has no integers of NumPy
+            object.__setattr__(self, name, int(getattr(self, name)))
         check_rate(
             rate=self.rate,
             attention_rate=self.attention_rate,

@@ -5,6 +5,7 @@ Example:
 """
 
 import math
+import numbers
 
 from keras_transformer._utils.reading import excerpt
 
@@ -15,6 +16,7 @@ def given(**arguments):
 
 
 def _is_number(value, kinds):
+    kinds = (int, numbers.Integral) if kinds is int else kinds  # also those of NumPy
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
@@ -106,6 +108,16 @@ def check_choice(choices, **arguments):
         if value not in choices:
             raise ValueError(
                 f"`{name}` must be one of {choices}. Received: {name}={excerpt(value)}"
+            )
+
+
+def check_axes(number, shape, **tensors):
+    """Raises a ValueError unless tensors have a number of axes; `shape` describes them."""
+    for name, tensor in tensors.items():
+        if len(tensor.shape) != number:
+            raise ValueError(
+                f"`{name}` must have the shape {shape}: write `{name}[None]` for one sequence. "
+                f"Received: shape {tuple(tensor.shape)}"
             )
 
 

@@ -108,7 +108,10 @@ def search_options(arguments, **defaults):
 def add_output_run(parser, default):
     """Adds `--run`, the output folder of a training subcommand."""
     parser.add_argument(
-        "--run", type=Path, default=Path(default), help="output folder (default: %(default)s)"
+        "--run",
+        type=folder_path,
+        default=Path(default),
+        help="output folder (default: %(default)s)",
     )
 
 
@@ -155,6 +158,13 @@ def add_data_limits(parser):
         help="factor of the limits of data files, 2 GiB, 10 million lines and 100,000 characters "
         "per line (default: 1)",
     )
+
+
+def folder_path(text):
+    """Parses the path of a folder, as an `argparse` type."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must be the path of a folder. Received: an empty text")
+    return Path(text)
 
 
 def integer(least, greatest=math.inf):

@@ -57,6 +57,8 @@ def run(arguments):
 
 
 def _check(arguments):
+    if arguments.to not in FOLDERS:  # argparse lets "--to=--" through
+        raise ValueError(f"--to must be one of {', '.join(FOLDERS)}. Received: {arguments.to!r}")
     if arguments.to != "ctranslate2" and arguments.quantization:
         raise ValueError("--quantization requires --to ctranslate2")
     flags = given_search_flags(arguments)

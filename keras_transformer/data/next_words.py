@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import encode_target
@@ -83,5 +84,5 @@ def _chunks(tokenizer, texts, seq_length):
         for start in range(0, len(ids) - 1, seq_length)
     ]
     if not chunks:
-        raise ValueError(f"Give at least one text to train on. Received: texts={texts!r}")
+        raise ValueError(f"Give at least one text to train on. Received: texts={excerpt(texts)}")
     return chunks

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_transformer._utils.reading import excerpt
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.wordpiece import WordPieceTokenizer
 
@@ -45,7 +46,7 @@ def question_windows(tokenizer, question, context, length):
     if not question_ids or not ids:
         raise ValueError(
             "Give a question and a context with words, and a length that fits both. "
-            f"Received: {question!r}, a context of {len(ids)} tokens, length={length}"
+            f"Received: {excerpt(question)}, a context of {len(ids)} tokens, length={length}"
         )
     size = length - 3 - len(question_ids)
     step = (size + 1) // 2
@@ -95,7 +96,9 @@ def answer_examples(
                 f"Received: start={start}, end={end}"
             )
         if not tokenizer.encode(context[start:end]).ids:
-            raise ValueError(f"The answer must contain a word. Received: {context[start:end]!r}")
+            raise ValueError(
+                f"The answer must contain a word. Received: {excerpt(context[start:end])}"
+            )
         for window in question_windows(tokenizer, question, context, length):
             rows.append((window.ids, window.segments, *_span(window, start, end)))
     ids, segments, starts, ends = zip(*rows, strict=True)

@@ -9,6 +9,7 @@ import tokenizers
 from keras import ops
 
 from keras_transformer._utils.files import atomic_replace, check_overwriting
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import PADDING_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
 from keras_transformer._utils.types import PathLike, Texts
 from keras_transformer.data.tokenizers import WordTokenizer
@@ -79,7 +80,7 @@ def export_ctranslate2(
     if quantization not in QUANTIZATIONS:
         raise ValueError(
             f"`quantization` must be one of {QUANTIZATIONS}. For other types, pass `compute_type` "
-            f"to ctranslate2.Translator when loading. Received: {quantization!r}"
+            f"to ctranslate2.Translator when loading. Received: {excerpt(quantization)}"
         )
     check_overwriting(folder, "model.bin", overwrite)
     spec = _make_spec(translate.model)

@@ -104,6 +104,12 @@ class Translate:
         batch_tokens: int = 2048,
         jit_compile: bool | None = None,
     ) -> None:
+        if not hasattr(model, "enc_vocab_size") or not hasattr(model, "start"):
+            raise TypeError(
+                "Translate takes a TransformerModel, a RecurrentTranslator or a subclass of them; "
+                "parts of a model can be replaced, see docs/change-one-part.md. "
+                f"Received: {type(model).__name__}"
+            )
         self.source_tokenizer = _check_tokenizer(source_tokenizer)
         self.target_tokenizer = _check_tokenizer(target_tokenizer)
         vocabularies = (self.source_tokenizer.vocab_size, self.target_tokenizer.vocab_size)

@@ -6,7 +6,14 @@ from typing import Any
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.types import Tensor
 
-_OTHER_NAMES = ("mask", "padding_mask", "lookahead_mask", "look_ahead_mask", "key_padding_mask")
+_OTHER_NAMES = (
+    "use_causal_mask",
+    "mask",
+    "padding_mask",
+    "lookahead_mask",
+    "look_ahead_mask",
+    "key_padding_mask",
+)
 
 
 class AttentionMaskMixin(ArgumentNamesMixin):
@@ -19,6 +26,9 @@ class AttentionMaskMixin(ArgumentNamesMixin):
             ours = " or ".join(name for name in arguments if name.endswith("attention_mask"))
             raise TypeError(
                 f"{type(self).__name__} has no argument `{found[0]}`: pass a boolean mask, True = "
-                f"may attend, as {ours}. Received: {', '.join(found)}"
+                f"may attend, such as kt.causal_mask(length), as {ours}. Received: "
+                f"{', '.join(found)}"
             )
+        if len(args) == 2 and "keys" in inspect.signature(self.call).parameters:  # type: ignore[attr-defined]
+            args = (*args, kwargs.pop("values", args[1]))  # as in Keras, values default to the keys
         return super().__call__(*args, **kwargs)  # type: ignore[misc]

@@ -20,8 +20,8 @@ class PositionEmbedding(PartsMixin, keras.layers.Layer):
         check_sizes(vocab_size=vocab_size, output_dim=output_dim)
         check_sizes(**given(seq_length=seq_length))
         self.seq_length = seq_length
-        self.vocab_size = vocab_size
-        self.output_dim = output_dim
+        self.vocab_size = int(vocab_size)
+        self.output_dim = int(output_dim)
 
     def _embedding_layer(self, input_dim, name, **kwargs):
         return keras.layers.Embedding(

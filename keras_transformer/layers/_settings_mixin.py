@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.deprecation import warn_deprecated
+from keras_transformer._utils.reading import excerpt
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.settings import EPSILON, SETTING_NAMES, BlockSettings, upgrade_config
 
@@ -64,7 +65,7 @@ class SettingsMixin(PartsMixin, ArgumentNamesMixin):
                 f"Received: {given | old}"
             )
         elif not isinstance(settings, BlockSettings):
-            raise ValueError(f"`settings` must be BlockSettings. Received: {settings!r}")
+            raise ValueError(f"`settings` must be BlockSettings. Received: {excerpt(settings)}")
         return settings.with_defaults(**self.default_settings)
 
     def get_config(self) -> dict[str, Any]:

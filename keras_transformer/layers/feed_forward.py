@@ -44,14 +44,14 @@ class FeedForward(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         check_sizes(d_ff=d_ff, d_model=d_model)
-        self.d_ff = d_ff
-        self.d_model = d_model
+        self.d_ff = int(d_ff)
+        self.d_model = int(d_model)
         self.activation = activation
         self.rate = rate
         dtype = self.dtype_policy
-        self.inner = keras.layers.Dense(d_ff, activation=activation, dtype=dtype, name="inner")
+        self.inner = keras.layers.Dense(self.d_ff, activation=activation, dtype=dtype, name="inner")
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.outer = keras.layers.Dense(d_model, dtype=dtype, name="outer")
+        self.outer = keras.layers.Dense(self.d_model, dtype=dtype, name="outer")
 
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:

@@ -5,7 +5,7 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_rotary, check_sizes
+from keras_transformer._utils.checks import check_axes, check_rotary, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._heads import merge_heads, split_heads
@@ -65,18 +65,18 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         super().__init__(**kwargs)
         check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
         check_rotary(rotary_base, d_k)
-        self.h = h
-        self.d_k = d_k
-        self.d_v = d_v
-        self.d_model = d_model
+        self.h = int(h)
+        self.d_k = int(d_k)
+        self.d_v = int(d_v)
+        self.d_model = int(d_model)
         self.rate = rate
         self.rotary_base = rotary_base
         # One matrix for all heads: splitting the result is cheap, and one large product is faster
         # than h small ones.
-        self.query_projection = self._dense(h * d_k, "query_projection")
-        self.key_projection = self._dense(h * d_k, "key_projection")
-        self.value_projection = self._dense(h * d_v, "value_projection")
-        self.output_projection = self._dense(d_model, "output_projection")
+        self.query_projection = self._dense(self.h * self.d_k, "query_projection")
+        self.key_projection = self._dense(self.h * self.d_k, "key_projection")
+        self.value_projection = self._dense(self.h * self.d_v, "value_projection")
+        self.output_projection = self._dense(self.d_model, "output_projection")
         self.attention = DotProductAttention(rate, dtype=self.dtype_policy, name="attention")
 
     @classmethod
@@ -106,13 +106,14 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         Args:
             queries: (B, T, any).
             keys: (B, S, any).
-            values: (B, S, any).
+            values: (B, S, any). In a call of the layer, they default to the keys.
             attention_mask: boolean, (T, S) or (B, T, S), or broadcastable to it; True = may attend.
                 All heads share it.
 
         Returns:
             (B, T, D).
         """
+        check_axes(3, "(B, T, D)", queries=queries, keys=keys, values=values)
         return self.attend(queries, *self.project(keys, values), attention_mask=attention_mask)
 
     def project(

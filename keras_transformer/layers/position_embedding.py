@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import (
+    check_axes,
     check_even,
     check_length,
     check_positive,
@@ -113,6 +114,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         Returns:
             (B, T, D).
         """
+        check_axes(2, "(B, T)", ids=ids)
         check_length(ids.shape[1], seq_length=self.seq_length)
         words = self.words(ids)
         if not self.freeze_words:
@@ -180,6 +182,7 @@ class PositionEmbeddingLayer(PositionEmbedding):
         Returns:
             (B, T, D).
         """
+        check_axes(2, "(B, T)", ids=ids)
         if ids.shape[1] is not None and isinstance(start, int):
             check_length(start + ids.shape[1], seq_length=self.seq_length)
         return self.words(ids) + self.positions(start + ops.arange(ops.shape(ids)[1]))

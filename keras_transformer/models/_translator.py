@@ -5,7 +5,9 @@ from typing import Any
 import keras
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
+from keras_transformer._utils.checks import check_axes
 from keras_transformer._utils.deprecation import renamed_method
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.record_attention import record_attention
@@ -46,8 +48,27 @@ class Translator(PartsMixin, ArgumentNamesMixin, keras.Model):
             Logits, (B, T, V). Those at position t score the token after `decoder_input[:, t]`.
         """
         encoder_input, decoder_input = inputs
+        check_axes(2, "(B, T)", encoder_input=encoder_input, decoder_input=decoder_input)
+        rows = {x.shape[0] for x in inputs} - {None}
+        if len(rows) > 1:
+            raise ValueError(
+                "Source and target must have the same number of sentences. Received: "
+                f"{encoder_input.shape[0]} and {decoder_input.shape[0]}"
+            )
         encoder_output = self.encode(encoder_input, training=training)
         return self.decode(decoder_input, encoder_output, encoder_input, training=training)
+
+    def _input_lengths(self, input_shape):
+        """Returns the batch size and the lengths of source and target, for `build`."""
+        try:
+            (batch, source_length), (_, target_length) = input_shape
+        except (TypeError, ValueError):
+            raise ValueError(
+                "A translator has two inputs, token ids (B, S) and (B, T): write "
+                "model.build(((None, None), (None, None))), or model((source, target)). "
+                f"Received: {excerpt(input_shape)}"
+            ) from None
+        return batch, source_length, target_length
 
     def attention_weights(
         self, encoder_input: Tensor, decoder_input: Tensor

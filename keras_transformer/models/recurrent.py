@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Tensor
 from keras_transformer.layers._parts import build_part
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
@@ -92,7 +93,7 @@ class RecurrentTranslator(Translator):
         if bidirectional and units % 2:
             raise ValueError(
                 "`units` must be even: each direction of the encoder has half of them. "
-                f"Received: units={units!r}"
+                f"Received: units={excerpt(units)}"
             )
         self.enc_vocab_size = enc_vocab_size
         self.dec_vocab_size = dec_vocab_size
@@ -129,7 +130,7 @@ class RecurrentTranslator(Translator):
         return keras.layers.Bidirectional(forward, dtype=self.dtype_policy, name="encoder")
 
     def build(self, input_shape: Any) -> None:
-        (batch, source_length), (_, target_length) = input_shape
+        batch, source_length, target_length = self._input_lengths(input_shape)
         build_part(self.source_embedding, (batch, source_length), dtype="int32")
         build_part(self.target_embedding, (batch, target_length), dtype="int32")
         build_part(self.encoder, (batch, source_length, self.d_model))

@@ -144,7 +144,7 @@ class TransformerModel(SettingsMixin, Translator):
         )
 
     def build(self, input_shape: Any) -> None:
-        (batch, source_length), (_, target_length) = input_shape
+        batch, source_length, target_length = self._input_lengths(input_shape)
         source_shape = (batch, source_length, self.settings.d_model)
         target_shape = (batch, target_length, self.settings.d_model)
         build_part(self.source_embedding, (batch, source_length), dtype="int32")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.plotting._figures import make_figure, save_figure, token_ticks
 
@@ -189,7 +190,8 @@ def _check_attention(hypothesis):
         empty = len(hypothesis.source_tokens) == 1  # the end token
         reason = "the sentence has no words" if empty else "translate with `return_attention=True`"
         raise ValueError(
-            f"There are no attention weights to plot: {reason}. Received: {hypothesis.text!r}"
+            f"There are no attention weights to plot: {reason}. Received: "
+            f"{excerpt(hypothesis.text)}"
         )
     if "cross" not in hypothesis.attention:
         raise ValueError(

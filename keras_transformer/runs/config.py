@@ -288,7 +288,9 @@ class RunConfig:
             (512, 6, 5)
         """
         if preset not in PRESETS:
-            raise ValueError(f"`preset` must be one of {list(PRESETS)}. Received: {preset!r}")
+            raise ValueError(
+                f"`preset` must be one of {list(PRESETS)}. Received: {excerpt(preset)}"
+            )
         return cls(**{**PRESETS[preset], **changes})
 
     def with_changes(self, **changes: Any) -> Self:

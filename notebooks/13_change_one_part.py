@@ -419,10 +419,11 @@ for name, losses in final.items():
     color, marker = marked.get(name, ("#999999", None))
     left.plot(points(UPDATES), losses, color=color, marker=marker, zorder=2 + (name in marked))
     if name in marked:
-        below = (0, -14) if name == "unchanged" else (0, 8)
+        below = (0, -26) if name == "unchanged" else (0, 8)
         where = {"xytext": below, "textcoords": "offset points", "ha": "center", "color": color}
         left.annotate(name, (points(UPDATES)[-2], losses[-2]), **where)
 left.set(title="all nine while they learn", xlabel="updates", ylabel="validation loss")
+left.text(0.97, 0.95, "gray: the other seven", transform=left.transAxes, ha="right", va="top")
 left.set_ylim(0)
 
 eight = [name for name in order if name != "no residuals"]

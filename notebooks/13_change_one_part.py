@@ -445,8 +445,8 @@ plt.show()
 # only.
 #
 # With 1,000 words, 800 updates take about a minute of one core for each model. In this folder,
-# `WORDS=1000 UPDATES=800 python 13_change_one_part.py` prints the table in
-# [Change one part](../docs/change-one-part.md#the-eight-changes-compared).
+# `WORDS=1000 UPDATES=800 MPLBACKEND=agg python 13_change_one_part.py` prints the table that is in
+# `docs/change-one-part.md`.
 #
 # ## Try it: a change of your own
 #

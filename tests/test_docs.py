@@ -1,5 +1,6 @@
 """The code in the documents runs, their links are valid and the files they name exist."""
 
+import ast
 import os
 import platform
 import re
@@ -10,8 +11,10 @@ from pathlib import Path
 from unittest import mock
 
 import keras
+import numpy as np
 import pytest
-from translating import write_run
+from layer_contract import EAGERLY, numpy
+from translating import make_translate, trained, write_run
 
 import keras_transformer as kt
 from keras_transformer.cli import COMMANDS, make_parser
@@ -48,6 +51,49 @@ def test_code_in_before_and_beside_md_runs():
     for block in code_blocks("before-and-beside.md"):
         if not block.startswith("# Timings"):
             exec(compile(block, "docs/before-and-beside.md", "exec"), names)
+
+
+CHANGES = code_blocks("change-one-part.md")
+CHANGE_NAMES = re.findall(r"^def (\w+)\(model\):", "\n".join(CHANGES), re.MULTILINE)
+
+
+def changed_model(name):
+    """Returns a small model with one of the changes of change-one-part.md, and its settings."""
+    names = {}
+    for block in CHANGES:
+        exec(compile(block, "docs/change-one-part.md", "exec"), names)
+    dataset, _, _ = trained()
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    settings = kt.BlockSettings(h=2, d_model=8, d_ff=12, n=2, rate=0.0, norm_first=True)
+    return names["make_model"](names[name], *sizes, settings)
+
+
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="test_replaced_parts covers it")
+@pytest.mark.parametrize("name", CHANGE_NAMES)
+def test_changes_of_a_part_train_translate_and_are_saved(name, tmp_path):
+    model = changed_model(name)
+    source, target = np.array([[4, 5, 6, 3], [7, 3, 0, 0]]), np.array([[2, 5, 7], [2, 8, 0]])
+    model.compile(keras.optimizers.SGD(0.1), kt.MaskedCrossEntropy(), run_eagerly=EAGERLY)
+    losses = [model.train_on_batch((source, target), target) for _ in range(2)]
+    assert losses[1] < losses[0]
+    with pytest.warns(UserWarning, match="Decoding with the layers") as warned:
+        assert isinstance(make_translate(model)("one two"), str)
+    without_cache = any("without a cache" in str(x.message) for x in warned)
+    assert without_cache is (name == "attention_of_keras")
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    expected = numpy(model((source, target)))
+    np.testing.assert_allclose(numpy(loaded((source, target))), expected, atol=1e-5)
+
+
+def test_the_changes_are_short_and_those_of_the_notebook():
+    assert len(CHANGE_NAMES) == 8
+    assert all(len([line for line in x.splitlines() if line]) <= 15 for x in CHANGES[1:])
+    path = ROOT / "notebooks/13_change_one_part.py"
+    notebook = {ast.dump(x) for x in ast.parse(path.read_text(encoding="utf-8")).body}
+    for node in ast.parse("\n".join(CHANGES)).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name != "make_model":
+            assert ast.dump(node) in notebook, node.name
 
 
 @pytest.mark.slow

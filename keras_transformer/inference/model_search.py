@@ -1,12 +1,12 @@
 """Searches and attention weights of a model as Keras models, to be compiled."""
 
+import re
 import warnings
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_transformer._utils.reading import shorten
 from keras_transformer.backends import backend_module
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.rules import Rules
@@ -153,7 +153,9 @@ def _problem_of_steps(model):
         steps = backend_module().compile_inference(_Steps(model, expected.shape[2]), None)
         found = steps(request)
     except Exception as error:  # whatever the code of a user raises
-        return f"a step raises {type(error).__name__}: {shorten(str(error), 300)}"
+        # Without the colors and the list of arguments that Keras adds.
+        text = re.sub(r"\x1b\[\d+m|Exception encountered when calling .*\n|\n", "", str(error))
+        return f"a step raises {type(error).__name__}: {text.partition('Arguments received')[0]}"
     if is_close(model, found, expected):
         return None
     return f"the logits of steps and call differ by {np.abs(found - expected).max():.2g}"

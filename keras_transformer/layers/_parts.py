@@ -5,6 +5,8 @@ from typing import Any, Self
 
 import keras
 
+from keras_transformer._utils.reading import excerpt
+
 
 class PartsMixin:
     """Lets the parts of a layer or model be replaced, and keeps them in its configuration.
@@ -22,6 +24,11 @@ class PartsMixin:
         if not known or value is old or not layers_in([old, value]):
             super().__setattr__(name, value)
             return
+        if not layers_in(value):
+            raise ValueError(
+                "A part is replaced by a layer, or by a list of layers if there are several. "
+                f"Received: {name}={excerpt(value)}"
+            )
         if self.built:  # type: ignore[attr-defined]
             raise ValueError(
                 "Replace parts before the model is built, such as right after creating it: Keras "
@@ -150,9 +157,15 @@ def _serialize(parts):
     layers = list({id(layer): layer for layer in layers_in(list(parts.values()))}.values())
     index = {id(layer): i for i, layer in enumerate(layers)}
     return {
-        # Without the shapes of their inputs, because the parent builds them.
+        # Without the shapes of their inputs, because the parent builds them. In a `.keras` file,
+        # layers with the same id are the same layer, whatever their parents.
         "layers": [
-            {**keras.saving.serialize_keras_object(layer), "build_config": None} for layer in layers
+            {
+                **keras.saving.serialize_keras_object(layer),
+                "build_config": None,
+                "shared_object_id": id(layer),
+            }
+            for layer in layers
         ],
         "attributes": {
             name: index[id(part)] if id(part) in index else [index[id(x)] for x in part]

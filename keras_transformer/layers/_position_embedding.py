@@ -25,7 +25,7 @@ class PositionEmbedding(PartsMixin, keras.layers.Layer):
 
     def _embedding_layer(self, input_dim, name, **kwargs):
         return keras.layers.Embedding(
-            input_dim, self.output_dim, dtype=self.dtype_policy, name=name, **kwargs
+            int(input_dim), self.output_dim, dtype=self.dtype_policy, name=name, **kwargs
         )
 
     def to_logits(self, x: Tensor, words: Tensor | None = None) -> Tensor:

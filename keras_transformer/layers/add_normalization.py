@@ -59,7 +59,8 @@ class AddNormalization(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
-        return cls(settings.rate, settings.norm_first, settings.epsilon, **kwargs)  # type: ignore[arg-type]
+        epsilon = EPSILON if settings.epsilon is None else settings.epsilon
+        return cls(settings.rate, bool(settings.norm_first), epsilon, **kwargs)
 
     def build(self, x_shape: Shape, sublayer_output_shape: Shape) -> None:
         build_part(self.dropout, sublayer_output_shape)

@@ -56,8 +56,8 @@ class FeedForward(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
-        options = (settings.d_ff, settings.d_model, settings.activation, settings.activation_rate)
-        return cls(*options, **kwargs)  # type: ignore[arg-type]
+        activation = settings.activation or "relu"
+        return cls(settings.d_ff, settings.d_model, activation, settings.activation_rate, **kwargs)
 
     def build(self, x_shape: Shape) -> None:
         build_part(self.inner, x_shape)

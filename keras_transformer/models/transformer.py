@@ -115,8 +115,8 @@ class TransformerModel(SettingsMixin, Translator):
                 "An untied output always has a bias: omit `output_bias`, or set `tie_output=True`. "
                 f"Received: output_bias={output_bias}, tie_output={tie_output}"
             )
-        self.enc_vocab_size = enc_vocab_size
-        self.dec_vocab_size = dec_vocab_size
+        self.enc_vocab_size = int(enc_vocab_size)
+        self.dec_vocab_size = int(dec_vocab_size)
         self.enc_seq_length = enc_seq_length
         self.dec_seq_length = dec_seq_length
         self.tie_output = tie_output
@@ -135,7 +135,7 @@ class TransformerModel(SettingsMixin, Translator):
         self.projection = (
             None
             if tie_output
-            else keras.layers.Dense(dec_vocab_size, dtype=dtype, name="projection")
+            else keras.layers.Dense(self.dec_vocab_size, dtype=dtype, name="projection")
         )
 
     def _embedding(self, vocab_size, name):

@@ -126,7 +126,7 @@ def _without_ignored(config):
 
 
 # They change no result, or only its precision.
-_IGNORED_KEYS = {"name", "dtype", "enc_seq_length", "dec_seq_length"}
+_IGNORED_KEYS = {"name", "dtype", "enc_seq_length", "dec_seq_length", "shared_object_id"}
 
 
 def _optimizer_name(optimizer):

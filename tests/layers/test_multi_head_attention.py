@@ -153,3 +153,15 @@ def test_positions_can_be_projected_separately():
     for together, parts in zip(layer.project(k, v), zip(*one_by_one, strict=True), strict=True):
         joined = np.concatenate([numpy(part) for part in parts], axis=2)
         np.testing.assert_allclose(joined, numpy(together), atol=1e-5)
+
+
+def test_values_default_to_the_keys():
+    layer, x, y = MultiHeadAttention(**SIZES), normal(2, 3, 8), normal(2, 4, 8)
+    np.testing.assert_array_equal(numpy(layer(x, y)), numpy(layer(x, y, y)))
+
+
+@pytest.mark.parametrize("shape", ((3, 8), (1, 2, 3, 8)))
+def test_inputs_of_another_rank_are_refused(shape):
+    layer, x = MultiHeadAttention(**SIZES), normal(*shape)
+    with pytest.raises(ValueError, match=r"`queries` must have the shape \(B, T, D\)"):
+        layer(x, x, x)

@@ -201,6 +201,27 @@ def test_a_part_is_replaced_before_the_model_is_built():
         model.encoder.layers[0] = ThreeSublayers(settings=SETTINGS)
 
 
+def test_a_layer_in_several_places_is_shared_in_a_file(tmp_path):
+    shared = GatedFeedForward(8, 16)
+
+    def replace(model, settings):
+        for layer in (*model.encoder.layers, *model.decoder.layers):
+            layer.feed_forward = shared
+
+    model = built(make(replace))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(numpy(loaded(INPUTS)), numpy(model(INPUTS)), atol=1e-6)
+    assert loaded.encoder.layers[0].feed_forward is loaded.decoder.layers[1].feed_forward
+
+
+@pytest.mark.parametrize("value", ([], None, keras.layers.Dense, len))
+def test_only_layers_are_parts(value):
+    model = make(lambda model, settings: None)
+    with pytest.raises(ValueError, match="A part is replaced by a layer"):
+        model.encoder.layers = value
+
+
 def test_replaced_parts_leave_no_trace():
     """The summary, the layers and the weights are those of the new parts only."""
     model = make(REPLACEMENTS["output_projection"][0])

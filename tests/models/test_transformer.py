@@ -1,3 +1,5 @@
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from translator_contract import (
     variants,
 )
 
+from keras_transformer.inference.translate import Translate
+from keras_transformer.layers import MultiHeadAttention
 from keras_transformer.models import TransformerModel
 from keras_transformer.objectives.losses import MaskedCrossEntropy, masked_cross_entropy
 from keras_transformer.objectives.metrics import MaskedAccuracy, masked_accuracy
@@ -67,6 +71,36 @@ class TestLearning(_Transformer, LearningContract):
 
 make = TestTransformer.make
 with_random_weights = TestTransformer.with_random_weights
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    (
+        (lambda model: model.build((None, None)), "two inputs"),
+        (lambda model: model((SOURCE[0], TARGET_INPUT[0])), "two inputs"),
+        (lambda model: model((SOURCE[None], TARGET_INPUT[None])), "two inputs"),
+        (lambda model: built(model)((SOURCE[0], TARGET_INPUT[0])), r"\(B, T\)"),
+        (lambda model: model((SOURCE, TARGET_INPUT[:1])), "same number of sentences"),
+        (lambda model: model.source_embedding(SOURCE[0]), r"`ids\[None\]`"),
+        (lambda model: Translate(keras.Sequential([keras.layers.Dense(1)])), "a TransformerModel"),
+    ),
+)
+def test_inputs_of_another_kind_are_refused(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call(TransformerModel(**group_settings(SIZES)))
+
+
+def built(model):
+    model.build(((None, None), (None, None)))
+    return model
+
+
+def test_sizes_may_be_integers_of_numpy():
+    sizes = {name: np.int64(x) if name != "rate" else x for name, x in SIZES.items()}
+    model = TransformerModel(**group_settings(sizes))
+    assert json.loads(json.dumps(model.get_config()))["d_model"] == 8
+    layer = MultiHeadAttention(*(np.int64(x) for x in (2, 3, 5, 8)))
+    assert json.loads(json.dumps(layer.get_config()))["h"] == 2
 
 
 def test_any_length_is_allowed():

@@ -453,3 +453,15 @@ def test_weights_that_are_not_finite_are_refused(run, model, value):
     weight.assign(before)
     with pytest.raises(ValueError, match="weights must be finite"):
         run.read_model()
+
+
+def test_weights_of_integers_are_refused(run):
+    with h5py.File(run.weights, "r+") as file:
+        names = []
+        file.visititems(lambda name, x: names.append(name) if isinstance(x, h5py.Dataset) else None)
+        for name in names:
+            values = file[name][()].astype("int32")
+            del file[name]
+            file[name] = values
+    with pytest.raises(ValueError, match="it has 0 weights"):
+        run.read_model()

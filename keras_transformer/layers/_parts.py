@@ -44,10 +44,17 @@ class PartsMixin:
             super().__setattr__(attribute, part)
 
     def get_config(self) -> dict[str, Any]:
-        config = super().get_config()  # type: ignore[misc]
+        config, parts = super().get_config(), parts_of(self)  # type: ignore[misc]
+        quantized = keras.dtype_policies.QuantizedDTypePolicy
+        if any(isinstance(x.dtype_policy, quantized) for x in layers_in(list(parts.values()))):
+            raise ValueError(
+                "A quantized model cannot be saved, because it could not be loaded: save it before "
+                "`quantize`, or export the translator with int8 to CTranslate2. "
+                f"Received: quantized parts of {type(self).__name__}"
+            )
         replaced = {
             name: part
-            for name, part in parts_of(self).items()
+            for name, part in parts.items()
             if name in self._replaced or any(map(_has_replaced, layers_in(part)))
         }
         return {**config, "parts": _serialize(replaced)} if replaced else config

@@ -1,5 +1,6 @@
 """Multi-head attention."""
 
+import warnings
 from typing import Any, Self
 
 import keras
@@ -161,6 +162,7 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
                     "the heads: pass `mask[:, 0]` of a mask (B, 1, T, S). "
                     f"Received: shape {tuple(attention_mask.shape)}"
                 )
+            _check_meaning(attention_mask.shape, *queries.shape[:2])
             attention_mask = ops.expand_dims(attention_mask, axis=-3)  # (B, 1, T, S) or (1, T, S)
         queries = split_heads(self.query_projection(queries), self.h)  # (B, N, T, d_k)
         queries = self._rotated(queries, start)
@@ -211,3 +213,17 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape
     ) -> Shape:
         return (*queries_shape[:-1], self.d_model)
+
+
+def _check_meaning(mask_shape, batch_size, length):
+    """Warns or raises a ValueError if a mask of two axes has, or may have, the wrong ones."""
+    if len(mask_shape) != 2 or batch_size in (None, 1) or mask_shape[0] != batch_size:
+        return
+    text = (
+        "A mask of two axes is (T, S). Pass `mask[:, None]` of a mask (B, S) that hides padding, "
+        f"and `mask[None]` of a mask (T, S). Received: shape {tuple(mask_shape)} for {batch_size} "
+        "sequences"
+    )
+    if length not in (None, batch_size):
+        raise ValueError(text)
+    warnings.warn(text, stacklevel=2)

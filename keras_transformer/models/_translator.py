@@ -87,6 +87,25 @@ class Translator(PartsMixin, ArgumentNamesMixin, keras.Model):
             self((encoder_input, decoder_input))
         return self.group_attention(weights)
 
+    def export(
+        self,
+        filepath: Any,
+        format: str = "tf_saved_model",
+        verbose: bool | None = None,
+        input_signature: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Exports the model, see `keras.Model.export`; on TensorFlow for sequences of any length.
+
+        Args:
+            filepath, format, verbose, **kwargs: see `keras.Model.export`.
+            input_signature: see `keras.Model.export`. None: token ids, (B, S) and (B, T).
+        """
+        if input_signature is None and keras.config.backend() == "tensorflow":
+            ids = keras.layers.InputSpec(dtype="int32", shape=(None, None))
+            input_signature = [(ids, ids)]
+        super().export(filepath, format, verbose, input_signature, **kwargs)
+
     def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*input_shape[1], self.dec_vocab_size)
 

@@ -165,3 +165,11 @@ def test_inputs_of_another_rank_are_refused(shape):
     layer, x = MultiHeadAttention(**SIZES), normal(*shape)
     with pytest.raises(ValueError, match=r"`queries` must have the shape \(B, T, D\)"):
         layer(x, x, x)
+
+
+def test_a_mask_of_two_axes_may_be_meant_for_padding():
+    layer, x = MultiHeadAttention(**SIZES), normal(3, 3, 8)
+    with pytest.warns(UserWarning, match=r"`mask\[:, None\]`"):
+        layer(x, x, x, attention_mask=np.ones((3, 3), bool))
+    with pytest.raises(ValueError, match=r"`mask\[:, None\]`"):
+        layer(x[:2], x[:2], x[:2], attention_mask=np.ones((2, 3), bool))

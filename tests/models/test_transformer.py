@@ -103,6 +103,25 @@ def test_sizes_may_be_integers_of_numpy():
     assert json.loads(json.dumps(layer.get_config()))["h"] == 2
 
 
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="only TensorFlow's SavedModel")
+def test_an_exported_model_takes_any_length(tmp_path):
+    import tensorflow as tf
+
+    model = with_random_weights()
+    model((SOURCE[:, :2], TARGET_INPUT[:, :2]))
+    model.export(tmp_path / "exported", verbose=False)
+    exported = tf.saved_model.load(tmp_path / "exported")
+    served = numpy(exported.serve((SOURCE, TARGET_INPUT)))
+    np.testing.assert_allclose(served, logits_of(model), atol=1e-5)
+
+
+def test_a_quantized_model_is_not_saved(tmp_path):
+    model = make()
+    model.quantize("int8")
+    with pytest.raises(ValueError, match="save it before `quantize`"):
+        model.save(tmp_path / "model.keras")
+
+
 def test_any_length_is_allowed():
     model = make()
     source, target_input = np.tile(SOURCE, (1, 9)), np.tile(TARGET_INPUT, (1, 9))

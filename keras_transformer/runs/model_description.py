@@ -134,12 +134,9 @@ class ModelDescription:
     def check_made_by_library(self, path):
         """Raises a ValueError if only a function of the user can make the model of a run."""
         if self.kind == _CHANGED:
-            function = self.options.get("function")
-            which = (
-                f" {function}" if function else " (config, source_vocab_size, target_vocab_size)"
-            )
+            function = self.options.get("function", "function")
             raise ValueError(
-                f"{path} was trained with a model of your own: pass the function{which} that makes "
-                "it as `make_model`, or its name as --model (see `train_run`). Received: no "
-                f"function, {excerpt(self.options)}"
+                f"{path} was trained with a model of your own: pass the {str(function)[:200]} that "
+                "makes it as `make_model`, or its name as --model (see `train_run`). Received: no "
+                f"function for {excerpt(self.options)}"
             )

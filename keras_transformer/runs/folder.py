@@ -258,18 +258,18 @@ class RunFolder:
         Returns:
             A built model.
         """
-        description = self._read_description()
+        description, model = self._read_description(), None
+        file = self._require(self.weights_file(weights))
         if make_model is None:
             description.check_made_by_library(self.path)
-        file = self._require(self.weights_file(weights))
+        else:  # an error of the user's function is not one of the file
+            config = self.read_config() if self._described_by == self._config else None
+            model = build_run_model(config, self.read_tokenizers(), dtype, make_model)
         try:
             check_hdf5(file)
-            if make_model is not None:
-                config = self.read_config() if self._described_by == self._config else None
-                model = build_run_model(config, self.read_tokenizers(), dtype, make_model)
-            elif file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
-                raise ValueError("the file is too small for this model")
-            else:
+            if model is None:
+                if file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
+                    raise ValueError("the file is too small for this model")
                 model = build_model(description.make, dtype)
             check_hdf5(file, model.variables)
             floats = [x for x in model.variables if keras.backend.is_float_dtype(x.dtype)]

@@ -68,6 +68,8 @@ def test_a_run_of_an_own_model_is_loaded_with_its_function(gated_run):
         kt.Translate.from_run(gated_run)
     with pytest.raises(ValueError, match="does not match"):
         kt.Translate.from_run(gated_run, make_model=kt.make_model)
+    with pytest.raises(ZeroDivisionError):
+        kt.Translate.from_run(gated_run, make_model=lambda *arguments: 1 / 0)
 
 
 def test_an_own_model_is_resumed_with_its_function(gated_run, pairs, tmp_path):

@@ -125,8 +125,9 @@ def _without_ignored(config):
     return [_without_ignored(x) for x in config] if isinstance(config, (list, tuple)) else config
 
 
-# They change no result, or only its precision.
-_IGNORED_KEYS = {"name", "dtype", "enc_seq_length", "dec_seq_length", "shared_object_id"}
+# They change no result, or only its precision; the class of a part may move to another module.
+_IGNORED_KEYS = {"name", "dtype", "enc_seq_length", "dec_seq_length", "shared_object_id", "module"}
+_IGNORED_KEYS |= {"registered_name"}
 
 
 def _optimizer_name(optimizer):

@@ -23,6 +23,7 @@ from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.data.pairs import is_header
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.tokenizers import Tokenizer
+from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.model_description import ModelDescription
@@ -101,10 +102,15 @@ class RunFolder:
             model: the model to describe if there is no `RunConfig`.
 
         Raises:
-            ValueError: if there is no `RunConfig`, and the model is of another class than
-                `TransformerModel` and `RecurrentTranslator`; or if the run to resume has a
+            ValueError: if the `RunConfig` describes another model, or the run to resume has a
                 different dataset.
         """
+        described = config is not None and not config.has_own_model and model is not None
+        if described and (changed := changed_part(model)):
+            raise ValueError(
+                "A RunConfig describes an unchanged model: omit `config`, or name the function that "
+                f"makes the model, RunConfig(model=...). Received: {changed}"
+            )
         if not (self.exists and any(self.checkpoints.glob("[0-9]*"))):
             self.create(config, dataset, model)
         else:

@@ -105,7 +105,8 @@ class Trainer:
             part, called before training and after each epoch; None for no BLEU.
         writer: logger with the methods `add_scalar(name, value, epoch)` and `flush()`, such as a
             TensorBoard writer, which receives the numbers of each epoch; None for no logging.
-        config: the `RunConfig` that the model was built from; None if there is none.
+        config: the `RunConfig` that the model was built from; None if there is none, and for a
+            changed model whose `make_model` it does not name.
         dataset: the `PreparedDataset`. Its tokenizers, its test part and a description of the model
             are written to the folder before training, so that `Translate.from_run` can load it.
             None: the folder gets no description.
@@ -201,9 +202,9 @@ class Trainer:
         Raises:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
             ValueError: if the checkpoint in the folder belongs to another run or is missing, if
-                `dataset` is given and the model is neither a `TransformerModel` nor a
-                `RecurrentTranslator`, if the number of batches is not a multiple of those that
-                the optimizer accumulates, if a batch has another structure, or if a trial fails.
+                `config` describes another model, if the number of batches is not a multiple of
+                those that the optimizer accumulates, if a batch has another structure, or if a
+                trial fails.
             OSError: if a file cannot be written; the previous one is kept.
         """
         _check_batches(batches)

@@ -113,13 +113,13 @@ def test_a_dataset_is_enough_to_load_the_run(dataset, tmp_path):
         make(other).train(*batches, 3)
 
 
-def test_a_subclass_of_the_model_has_no_description(dataset, tmp_path):
+def test_a_config_does_not_describe_a_changed_model(dataset, tmp_path):
     class Variant(TransformerModel):
         pass
 
-    model = make_model(dataset, model_class=Variant)
-    trainer = Trainer(model, keras.optimizers.Adam(), tmp_path, dataset=dataset)
-    with pytest.raises(ValueError, match=r"omit `dataset`.* Received: a Variant"):
+    model, config = make_model(dataset, model_class=Variant), RunConfig(d_model=32)
+    trainer = Trainer(model, "adam", tmp_path, config=config, dataset=dataset)
+    with pytest.raises(ValueError, match=r"omit `config`.* Received: the model is a Variant"):
         trainer.train(*make_batches(dataset), 1)
 
 

@@ -108,8 +108,8 @@ class RunFolder:
         described = config is not None and not config.has_own_model and model is not None
         if described and (changed := changed_part(model)):
             raise ValueError(
-                "A RunConfig describes an unchanged model: omit `config`, or name the function that "
-                f"makes the model, RunConfig(model=...). Received: {changed}"
+                "A RunConfig describes an unchanged model: omit `config`, or name the function "
+                f"that makes the model, RunConfig(model=...). Received: {changed}"
             )
         if not (self.exists and any(self.checkpoints.glob("[0-9]*"))):
             self.create(config, dataset, model)

@@ -280,7 +280,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
 )
 def test_the_demo_shows_several_translations(monkeypatch, flags, expected):
     received = {}
-    monkeypatch.setattr(Translate, "from_run", lambda *arguments: None)
+    monkeypatch.setattr(Translate, "from_run", lambda *arguments, **options: None)
     monkeypatch.setattr(
         "keras_transformer.pages.demo.serve", lambda *arguments, **options: received.update(options)
     )
@@ -295,7 +295,7 @@ def test_ctrl_c_stops_the_demo(monkeypatch):
 
 
 def _raising(error):
-    def run(*arguments):
+    def run(*arguments, **options):
         if error is not None:
             raise error
 

@@ -154,7 +154,7 @@ FAULTS = (
     _fault(
         "activation of the feed-forward network missing",
         "FeedForward.__init__",
-        "Dense(d_ff, activation=activation,",
+        "Dense(self.d_ff, activation=activation,",
         "Dense(d_ff,",
         "layers/test_feed_forward",
     ),

@@ -34,7 +34,8 @@ def load_function(name):
         if module_name.endswith(".py"):
             module = _import_file(Path(module_name))
         else:
-            sys.path.append(os.getcwd())
+            if os.getcwd() not in sys.path:
+                sys.path.append(os.getcwd())
             module = importlib.import_module(module_name)
         return getattr(module, function)
     except (ImportError, OSError, AttributeError, ValueError) as error:
@@ -45,11 +46,18 @@ def load_function(name):
 
 
 def _import_file(file):
-    if file.stem in sys.modules:
-        raise ValueError(f"a module {file.stem} exists already: rename the file")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = sys.modules[file.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    name, path = file.stem, str(file.resolve())
+    if name in sys.modules:
+        if getattr(sys.modules[name], "__file__", None) != path:
+            raise ValueError(f"a module {name} exists already: rename the file")
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 

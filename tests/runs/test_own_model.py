@@ -121,7 +121,7 @@ def test_the_commands_load_a_named_function(tmp_path, pairs, monkeypatch, capsys
         )
     assert "--model scaled_model.py" in capsys.readouterr().out
     with pytest.warns(UserWarning, match="feed_forward is a Scaled"):
-        run_command("translate", ["r", "--model", "scaled_model:make_model", "one two"])
+        run_command("translate", ["r", "--model", "scaled_model.py:make_model", "one two"])
     assert capsys.readouterr().out.strip()
     for arguments, expected in (
         (["r", "one"], "scaled_model.py"),

@@ -18,7 +18,7 @@ from keras_transformer.layers._parts import changed_part
 
 pytestmark = pytest.mark.every_backend
 
-SIZES = {"d_model": 16, "d_ff": 16, "n": 1, "h": 2, "epochs": 1, "rate": 0.0}
+SIZES = {"d_model": 16, "d_ff": 16, "n": 1, "h": 2, "epochs": 1, "optimizer": "adam"}
 FILE = """
 import keras, keras_transformer as kt
 
@@ -72,6 +72,7 @@ def test_a_run_of_an_own_model_is_loaded_with_its_function(gated_run):
         kt.Translate.from_run(gated_run, make_model=lambda *arguments: 1 / 0)
 
 
+@pytest.mark.exhaustive
 def test_an_own_model_is_resumed_with_its_function(gated_run, pairs, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(gated_run, folder)

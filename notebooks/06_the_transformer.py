@@ -367,7 +367,8 @@ models = variants.values()
 for each in models:
     each.build(((None, None), (None, None)))
 for part, hatch in zip(parts, ("", "//", "..", "xx", "--"), strict=True):
-    counts = [getattr(each, part).count_params() if hasattr(each, part) else 0 for each in models]
+    layers = [getattr(each, part) for each in models]  # a tied output has no projection: None
+    counts = [0 if layer is None else layer.count_params() for layer in layers]
     shares = np.array(counts) / [each.count_params() for each in models]
     axes.barh(list(variants), shares, left=left, label=part, hatch=hatch, edgecolor="white")
     left += shares

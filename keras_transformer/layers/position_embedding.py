@@ -169,7 +169,7 @@ class PositionEmbeddingLayer(PositionEmbedding):
 
     def build(self, ids_shape: Shape) -> None:
         build_part(self.words, ids_shape, dtype="int32")
-        build_part(self.positions, (ids_shape[1],), dtype="int32")
+        build_part(self.positions, (None,), dtype="int32")  # of any length
         self.built = True
 
     def call(self, ids: Tensor, start: Tensor | int = 0) -> Tensor:

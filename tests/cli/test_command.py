@@ -57,6 +57,7 @@ INVALID = {
     "attention-page --bert bert one --weights best": "--weights cannot be combined with --bert",
     "demo run --port 65536": "--port: must be an integer from 0 to 65535. Received: 65536",
     "demo run --beam 2 --n-best 3": "Received: n_best=3, beam_size=2",
+    "export run --to=--": "--to must be one of saved_model, ctranslate2, float16",
     "demo run --temperature 1 --beam 2": "Sampling has no beam",
     "prepare-data pairs.tsv ./pairs.tsv": "The output must not be an input file",
     "train-bert --seq-length 4": "--seq-length: must be an integer from 5 to 1024. Received: 4",

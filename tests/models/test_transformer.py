@@ -16,7 +16,7 @@ from translator_contract import (
 )
 
 from keras_transformer.inference.translate import Translate
-from keras_transformer.layers import MultiHeadAttention
+from keras_transformer.layers import MultiHeadAttention, PositionEmbeddingLayer
 from keras_transformer.models import TransformerModel
 from keras_transformer.objectives.losses import MaskedCrossEntropy, masked_cross_entropy
 from keras_transformer.objectives.metrics import MaskedAccuracy, masked_accuracy
@@ -82,6 +82,7 @@ with_random_weights = TestTransformer.with_random_weights
         (lambda model: built(model)((SOURCE[0], TARGET_INPUT[0])), r"\(B, T\)"),
         (lambda model: model((SOURCE, TARGET_INPUT[:1])), "same number of sentences"),
         (lambda model: model.source_embedding(SOURCE[0]), r"`ids\[None\]`"),
+        (lambda model: PositionEmbeddingLayer(9, 11, 8)(SOURCE[0]), r"`ids\[None\]`"),
         (lambda model: Translate(keras.Sequential([keras.layers.Dense(1)])), "a TransformerModel"),
     ),
 )

@@ -25,6 +25,9 @@ def check_hdf5(path, variables=None, name=None):
             for no limit.
         name: name of the file for messages. Defaults to the path.
 
+    Returns:
+        The number of arrays of floats.
+
     Raises:
         ValueError: if the path is not a regular file; if the file is not HDF5; if it contains a
             link other than a hard link, a dataset with external or virtual storage, or a dataset
@@ -38,18 +41,20 @@ def check_hdf5(path, variables=None, name=None):
     size = path.stat().st_size
     try:
         with h5py.File(path, "r") as file:
-            declared = sum(_sizes(file, name))
+            arrays = list(_arrays(file, name))
     except (OSError, RuntimeError, KeyError) as error:  # what HDF5 raises for damaged structures
         raise ValueError(f"{name} is not an HDF5 file or is damaged. Received: {error}") from None
+    declared = sum(array_size for array_size, _ in arrays)
     if declared > size:
         raise ValueError(
             f"{name} must contain all of the data that it declares. "
             f"Received: {size:,} bytes that declare {declared:,} bytes"
         )
+    return [kind for _, kind in arrays].count("f")
 
 
-def _sizes(file, name):
-    """Yields the sizes in bytes of all datasets of an open file."""
+def _arrays(file, name):
+    """Yields the size in bytes and the kind of the dtype of each dataset of an open file."""
     groups, seen = [file], set()
     while groups:
         group = groups.pop()
@@ -70,7 +75,7 @@ def _sizes(file, name):
             if isinstance(member, h5py.Group):
                 groups.append(member)
             else:
-                yield _size(member, name)
+                yield _size(member, name), member.dtype.kind
 
 
 def _size(member, name):
@@ -81,11 +86,3 @@ def _size(member, name):
             f"{getattr(member, 'dtype', type(member).__name__)}"
         )
     return member.size * member.dtype.itemsize if member.shape is not None else 0
-
-
-def count_floats(path):
-    """Returns the number of arrays of floats in an HDF5 file that `check_hdf5` has admitted."""
-    kinds = []
-    with h5py.File(path, "r") as file:
-        file.visititems(lambda _, x: kinds.append(getattr(x, "dtype", None) and x.dtype.kind))
-    return kinds.count("f")

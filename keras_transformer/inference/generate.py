@@ -1,6 +1,7 @@
 """Text generation with a language model."""
 
 import dataclasses
+import functools
 from typing import Any, overload
 
 import keras
@@ -60,7 +61,6 @@ class Generate:
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
         self._searches: dict[SearchOptions, Any] = {}
-        self._stepwise_model: Any = None
 
     @overload
     def __call__(self, texts: str, max_tokens: int = 40, **options: Any) -> str: ...
@@ -116,10 +116,13 @@ class Generate:
         # The seed only affects the random numbers, which are an input: one graph serves all seeds.
         options = dataclasses.replace(options, seed=0)
         if options not in self._searches:
-            self._stepwise_model = self._stepwise_model or stepwise(self.model)
             search = ModelSearch(self._stepwise_model, options, with_forced=True)
             self._searches[options] = backend_module().compile_inference(search, self.jit_compile)
         return self._searches[options]
+
+    @functools.cached_property
+    def _stepwise_model(self):
+        return stepwise(self.model)
 
     def _detokenize(self, text, ids):
         """Converts ids to text; the unknown words of the given text stay as they were."""

@@ -64,8 +64,7 @@ class NumpyCopy:
             warnings.warn(
                 "Translating with the model's own layers, which is slower than with NumPy: the "
                 "code of a layer seems to be changed, because the logits differ from those of "
-                f"`NumpyTransformer` by "
-                f"{np.abs(logits - expected).max():.2g}.",
+                f"`NumpyTransformer` by {np.abs(logits - expected).max():.2g}.",
                 stacklevel=2,
             )
         return is_equal

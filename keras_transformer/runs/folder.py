@@ -16,7 +16,7 @@ from keras import ops
 
 from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace, reserve
-from keras_transformer._utils.hdf5 import check_hdf5, count_floats
+from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.dataset import PreparedDataset
@@ -277,9 +277,9 @@ class RunFolder:
                 if file.stat().st_size < _BYTES_PER_PARAMETER * description.least_parameters():
                     raise ValueError("the file is too small for this model")
                 model = build_model(description.make, dtype)
-            check_hdf5(file, model.variables)
+            found = check_hdf5(file, model.variables)
             floats = [x for x in model.variables if keras.backend.is_float_dtype(x.dtype)]
-            if (found := count_floats(file)) != len(floats):  # Keras ignores further ones
+            if found != len(floats):  # Keras ignores further ones
                 raise ValueError(f"it has {found} weights, the model {len(floats)}")
             model.load_weights(file)
             _check_finite(model)

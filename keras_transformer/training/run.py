@@ -84,7 +84,8 @@ def train_run(
         kt.train_run(kt.RunConfig(epochs=3), "runs/changed", make_model)
         translate = kt.Translate.from_run("runs/changed", make_model=make_model)
     """
-    if make_model is not library_model and not config.has_own_model:
+    own_model = None if make_model is library_model else make_model
+    if own_model and not config.has_own_model:
         config = dataclasses.replace(config, model=function_name(make_model))
     run = RunFolder(folder)
     resuming = run.exists
@@ -92,7 +93,6 @@ def train_run(
         with training_lock(folder):  # refuses early; several processes may be here at once
             pass
         config = run.read_config().with_changes(**dataclasses.asdict(config))
-    own_model = make_model if make_model is not library_model else None
     if own_model is None:
         ModelDescription.from_config(config, (1, 1)).check_made_by_library(run.path)
     dataset = prepare_dataset(config, run.read_tokenizers() if resuming else None)

@@ -41,7 +41,7 @@ def causal_mask(length: Tensor | int) -> Tensor:
         diagonal.
 
     Raises:
-        ValueError: if the length is None.
+        ValueError: if the length is None, or an array of other axes than (B, T).
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.3.
@@ -58,7 +58,13 @@ def causal_mask(length: Tensor | int) -> Tensor:
             "kt.causal_mask(ids). Received: None"
         )
     ids: Any = length
-    if len(getattr(ids, "shape", ())) == 2:
+    axes = len(getattr(ids, "shape", ()))
+    if axes not in (0, 2):
+        raise ValueError(
+            "Pass a length T or token ids (B, T), such as kt.causal_mask(x.shape[1]) for hidden "
+            f"states x. Received: shape {tuple(ids.shape)}"
+        )
+    if axes == 2:
         ones = ops.max(ops.ones_like(ids, "int32"), axis=0, keepdims=True)  # (1, T)
         positions = ops.cumsum(ones, axis=1)
     else:
@@ -91,6 +97,19 @@ def combine_masks(*masks: Tensor | None) -> Tensor | None:
             check_mask(mask)
             combined = mask if combined is None else ops.logical_and(combined, mask)
     return combined
+
+
+def with_implicit_mask(attention_mask, mask):
+    """Returns an attention mask that also hides what an implicit mask hides.
+
+    Keras attaches an implicit mask to outputs, such as those of an `Embedding` with
+    `mask_zero=True`, and passes it to the argument of `call` that is named after the input.
+
+    Args:
+        attention_mask: boolean mask, or None.
+        mask: implicit mask of the keys, (B, S), or None.
+    """
+    return combine_masks(attention_mask, None if mask is None else ops.expand_dims(mask, -2))
 
 
 def check_mask(attention_mask):

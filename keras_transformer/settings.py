@@ -74,13 +74,11 @@ class BlockSettings(ArgumentNamesMixin):
     rotary_base: float | None = None
 
     def __post_init__(self):
-        check_sizes(h=self.h, d_model=self.d_model, d_ff=self.d_ff, n=self.n)
-        for name in ("d_k", "d_v"):
-            if getattr(self, name) is None:
+        for name in ("h", "d_model", "d_ff", "n", "d_k", "d_v"):
+            if name in ("d_k", "d_v") and getattr(self, name) is None:
                 object.__setattr__(self, name, self._head_size())
-        check_sizes(d_k=self.d_k, d_v=self.d_v)
-        for name in ("h", "d_k", "d_v", "d_model", "d_ff", "n"):  # JSON has no integers of NumPy
-            object.__setattr__(self, name, int(getattr(self, name)))
+            [size] = check_sizes(**{name: getattr(self, name)})
+            object.__setattr__(self, name, size)
         check_rate(
             rate=self.rate,
             attention_rate=self.attention_rate,

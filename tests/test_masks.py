@@ -88,3 +88,8 @@ def test_the_causal_mask_of_ids_is_that_of_their_length():
     np.testing.assert_array_equal(array(causal_mask(ids)), array(causal_mask(3))[None])
     with pytest.raises(ValueError, match=r"pass the token ids"):
         causal_mask(None)
+
+
+def test_a_causal_mask_of_hidden_states_is_refused():
+    with pytest.raises(ValueError, match=r"kt\.causal_mask\(x\.shape\[1\]\)"):
+        causal_mask(np.zeros((2, 3, 8)))

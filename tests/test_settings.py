@@ -1,4 +1,5 @@
 import dataclasses
+import json
 
 import keras
 import numpy as np
@@ -12,6 +13,7 @@ from layer_contract import (
     numpy,
 )
 
+import keras_transformer as kt
 from keras_transformer import (
     Bert,
     BlockSettings,
@@ -153,3 +155,41 @@ class TestArguments:
     def test_settings_of_another_type_are_refused(self):
         with pytest.raises(ValueError, match=r"must be BlockSettings. Received: 2$"):
             Bert(11, 8, 2)
+
+
+Size = np.int64
+OF_NUMPY = {
+    "TransformerModel": lambda: kt.TransformerModel(
+        *map(Size, (9, 9, 5, 5)), settings=numpy_sizes()
+    ),
+    "TransformerLanguageModel": lambda: kt.TransformerLanguageModel(
+        Size(9), Size(5), numpy_sizes()
+    ),
+    "LSTMLanguageModel": lambda: kt.LSTMLanguageModel(*map(Size, (9, 4, 4, 1)), 0.1),
+    "RecurrentTranslator": lambda: kt.RecurrentTranslator(
+        *map(Size, (9, 9, 4, 4)), 0.1, attention="luong", window=Size(2)
+    ),
+    "VisionTransformer": lambda: kt.VisionTransformer(
+        *map(Size, (8, 4, 3)), numpy_sizes(), d_head=Size(3)
+    ),
+    "Forecaster": lambda: kt.Forecaster(Size(3), Size(4), attention=True),
+    "MultiHeadAttention": lambda: kt.MultiHeadAttention(*map(Size, (2, 3, 5, 8))),
+    "AdditiveAttention": lambda: kt.AdditiveAttention(Size(3)),
+    "SegmentEmbedding": lambda: kt.SegmentEmbedding(*map(Size, (9, 9, 4, 2))),
+}
+
+
+def numpy_sizes():
+    return BlockSettings(h=Size(2), d_model=Size(8), d_ff=Size(16), n=Size(1))
+
+
+@pytest.mark.parametrize("make", OF_NUMPY.values(), ids=OF_NUMPY)
+def test_sizes_may_be_integers_of_numpy(make):
+    config = make().get_config()
+    assert json.loads(json.dumps(config)).keys() == config.keys()
+
+
+def test_a_run_may_be_configured_with_numbers_of_numpy():
+    config = kt.RunConfig(n_sentences=Size(5), rate=np.float32(0.5))
+    assert config == kt.RunConfig(n_sentences=5, rate=0.5)
+    json.dumps(dataclasses.asdict(config))

@@ -21,10 +21,21 @@ def _is_number(value, kinds):
 
 
 def check_sizes(**sizes):
-    """Raises a ValueError if a size is not a positive integer."""
+    """Returns the sizes as integers of Python, which JSON can store.
+
+    Raises:
+        ValueError: if a size is not a positive integer, of Python or of NumPy.
+    """
     for name, size in sizes.items():
         if not _is_number(size, int) or size < 1:
             raise ValueError(f"`{name}` must be a positive int. Received: {name}={excerpt(size)}")
+    return [int(size) for size in sizes.values()]
+
+
+def check_optional_size(**size):
+    """Returns a size as `check_sizes` does, or None if it is None."""
+    [value] = size.values()
+    return None if value is None else check_sizes(**size)[0]
 
 
 def check_integers(minimum, maximum, **numbers):
@@ -111,13 +122,14 @@ def check_choice(choices, **arguments):
             )
 
 
-def check_axes(number, shape, **tensors):
-    """Raises a ValueError unless tensors have a number of axes; `shape` describes them."""
+def check_axes(number, expected, **tensors):
+    """Raises a ValueError unless tensors, or shapes, have a number of axes."""
     for name, tensor in tensors.items():
-        if len(tensor.shape) != number:
+        shape = tuple(getattr(tensor, "shape", tensor))
+        if len(shape) != number:
             raise ValueError(
-                f"`{name}` must have the shape {shape}: write `{name}[None]` for one sequence. "
-                f"Received: shape {tuple(tensor.shape)}"
+                f"`{name}` must have the shape {expected}: write `{name}[None]` for a single one. "
+                f"Received: shape {shape}"
             )
 
 

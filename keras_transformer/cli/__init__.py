@@ -6,6 +6,7 @@ import os
 import sys
 
 from keras_transformer._utils.reading import shorten
+from keras_transformer.cli.arguments import not_empty
 from keras_transformer.training.interrupt import interruptible
 
 COMMANDS = (
@@ -73,6 +74,9 @@ def run_command(name, argv=None, prog=None):
 
 
 def _run(parser, name, argv):
+    for argument in sys.argv[1:] if argv is None else argv:
+        if argument.startswith("--") and argument.endswith("=--"):  # `argparse` drops the value
+            parser.error(f"argument {argument[:-3]}: must not be --")
     # Allows options between positional arguments, such as sentences.
     arguments = parser.parse_intermixed_args(argv)
     _module(name).run(arguments)
@@ -102,6 +106,10 @@ def _open_standard_streams():
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.register("type", None, not_empty)  # of arguments without a type, such as paths
+
     def error(self, message):
         super().error(shorten(message))
 

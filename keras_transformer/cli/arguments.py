@@ -109,7 +109,7 @@ def add_output_run(parser, default):
     """Adds `--run`, the output folder of a training subcommand."""
     parser.add_argument(
         "--run",
-        type=folder_path,
+        type=lambda text: Path(not_empty(text)),
         default=Path(default),
         help="output folder (default: %(default)s)",
     )
@@ -160,11 +160,11 @@ def add_data_limits(parser):
     )
 
 
-def folder_path(text):
-    """Parses the path of a folder, as an `argparse` type."""
+def not_empty(text):
+    """Parses a text that is not empty, as the `argparse` type of arguments that have no other."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("must be the path of a folder. Received: an empty text")
-    return Path(text)
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def integer(least, greatest=math.inf):

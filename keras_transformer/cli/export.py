@@ -57,8 +57,6 @@ def run(arguments):
 
 
 def _check(arguments):
-    if arguments.to not in list(FOLDERS):  # argparse lets "--to=--" through, as a list
-        raise ValueError(f"--to must be one of {', '.join(FOLDERS)}. Received: {arguments.to!r}")
     if arguments.to != "ctranslate2" and arguments.quantization:
         raise ValueError("--quantization requires --to ctranslate2")
     flags = given_search_flags(arguments)

@@ -1,7 +1,5 @@
 """Trains a forecaster on a time series: a column of a CSV file or the Fibonacci numbers."""
 
-from pathlib import Path
-
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_data_limits, add_seed, integer
 from keras_transformer.cli.startup import import_backend
@@ -30,7 +28,6 @@ def add_arguments(parser):
     add_seed(parser)
     parser.add_argument(
         "--plot",
-        type=Path,
         metavar="FILE",
         help="image file to write: test part and predictions (.png, .svg, .pdf; default: none)",
     )

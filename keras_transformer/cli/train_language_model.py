@@ -28,7 +28,7 @@ def add_arguments(parser):
     )
     add_epochs(parser, 10)
     parser.add_argument(
-        "--prompt", default="", help="prompt for the generated text (default: empty)"
+        "--prompt", type=str, default="", help="prompt for the generated text (default: empty)"
     )
     parser.add_argument(
         "--prefixes",

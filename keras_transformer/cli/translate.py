@@ -31,7 +31,7 @@ def add_arguments(parser):
     )
     add_weights(parser)
     parser.add_argument(
-        "sentences", nargs="*", help="sentences to translate (default: standard input)"
+        "sentences", type=str, nargs="*", help="sentences to translate (default: standard input)"
     )
     parser.add_argument(
         "--file", help="text file with one sentence per line (default: standard input)"

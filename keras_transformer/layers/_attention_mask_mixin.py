@@ -19,6 +19,10 @@ _OTHER_NAMES = (
 class AttentionMaskMixin(ArgumentNamesMixin):
     """Rejects masks that are passed under the names of other libraries, and says what to pass."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.supports_masking = True  # Keras passes implicit masks on to the next layer
+
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         found = [name for name in _OTHER_NAMES if name in kwargs]
         if found:

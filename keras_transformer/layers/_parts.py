@@ -46,7 +46,7 @@ class PartsMixin:
     def get_config(self) -> dict[str, Any]:
         config, parts = super().get_config(), parts_of(self)  # type: ignore[misc]
         quantized = keras.dtype_policies.QuantizedDTypePolicy
-        if any(isinstance(x.dtype_policy, quantized) for x in layers_in(list(parts.values()))):
+        if any(isinstance(x.dtype_policy, quantized) for x in walk(self)):
             raise ValueError(
                 "A quantized model cannot be saved, because it could not be loaded: save it before "
                 "`quantize`, or export the translator with int8 to CTranslate2. "

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_sizes, given
+from keras_transformer._utils.checks import check_optional_size, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin
 
@@ -17,11 +17,8 @@ class PositionEmbedding(PartsMixin, keras.layers.Layer):
         self, seq_length: int | None, vocab_size: int, output_dim: int, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(vocab_size=vocab_size, output_dim=output_dim)
-        check_sizes(**given(seq_length=seq_length))
-        self.seq_length = seq_length
-        self.vocab_size = int(vocab_size)
-        self.output_dim = int(output_dim)
+        self.vocab_size, self.output_dim = check_sizes(vocab_size=vocab_size, output_dim=output_dim)
+        self.seq_length = check_optional_size(seq_length=seq_length)
 
     def _embedding_layer(self, input_dim, name, **kwargs):
         return keras.layers.Embedding(

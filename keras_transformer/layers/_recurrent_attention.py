@@ -7,6 +7,7 @@ from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
+from keras_transformer.masks import with_implicit_mask
 
 
 class RecurrentAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
@@ -18,6 +19,7 @@ class RecurrentAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         values: Tensor,
         attention_mask: Tensor | None = None,
         start: Tensor | int = 0,
+        values_mask: Tensor | None = None,
     ) -> Tensor:
         """Attends to the encoder output.
 
@@ -26,10 +28,12 @@ class RecurrentAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             values: encoder output, (B, S, E).
             attention_mask: boolean, broadcastable to (B, T, S); True = may attend.
             start: position of the first query, an integer or an int32 scalar.
+            values_mask: implicit mask of `values`, (B, S), which Keras passes; hides them as well.
 
         Returns:
             The context vectors, (B, T, E); zeros for a query whose keys are all masked.
         """
+        attention_mask = with_implicit_mask(attention_mask, values_mask)
         return self.attend(queries, self.project(values), values, attention_mask, start)
 
     def attend(

@@ -14,6 +14,7 @@ from keras_transformer.layers.record_attention import (
     record_attention,
     store_attention,
 )
+from keras_transformer.masks import with_implicit_mask
 
 CELLS = {"gru": keras.layers.GRUCell, "lstm": keras.layers.LSTMCell}
 
@@ -29,15 +30,13 @@ class RecurrentDecoder(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
 
     def __init__(self, units: int, d_model: int, cell: str = "gru", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        check_sizes(units=units, d_model=d_model)
+        self.units, self.d_model = check_sizes(units=units, d_model=d_model)
         check_choice(tuple(CELLS), cell=cell)
-        self.units = units
-        self.d_model = d_model
         self.cell = cell
         dtype = self.dtype_policy
-        self.recurrent_cell = CELLS[cell](units, dtype=dtype, name="recurrent_cell")
+        self.recurrent_cell = CELLS[cell](self.units, dtype=dtype, name="recurrent_cell")
         self.first_states = [
-            keras.layers.Dense(units, "tanh", dtype=dtype, name=f"first_state_{i}")
+            keras.layers.Dense(self.units, "tanh", dtype=dtype, name=f"first_state_{i}")
             for i, _ in enumerate(keras.tree.flatten(self.recurrent_cell.state_size))
         ]
 
@@ -49,7 +48,11 @@ class RecurrentDecoder(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         build_part(self.attention, (x_shape[0], None, self.units), encoder_output_shape)
 
     def call(
-        self, x: Tensor, encoder_output: Tensor, attention_mask: Tensor | None = None
+        self,
+        x: Tensor,
+        encoder_output: Tensor,
+        attention_mask: Tensor | None = None,
+        encoder_output_mask: Tensor | None = None,
     ) -> Tensor:
         """Decodes all positions, one after the other.
 
@@ -57,10 +60,12 @@ class RecurrentDecoder(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             x: target embeddings, (B, T, D).
             encoder_output: (B, S, E).
             attention_mask: boolean, broadcastable to (B, 1, S); True = may attend.
+            encoder_output_mask: implicit mask of `encoder_output`, (B, S), which Keras passes.
 
         Returns:
             Hidden states, (B, T, D).
         """
+        attention_mask = with_implicit_mask(attention_mask, encoder_output_mask)
         state, memory = self.start(encoder_output)
         # On TensorFlow, `ops.scan` can return only tensors shaped like its carry, so the recorded
         # weights are kept in the state.

@@ -46,6 +46,7 @@ class AddNormalization(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
         self, rate: float = 0.0, norm_first: bool = False, epsilon: float = EPSILON, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.rate = rate
         self.norm_first = norm_first
         self.epsilon = epsilon

@@ -38,10 +38,9 @@ class AdditiveAttention(RecurrentAttention):
 
     def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        check_sizes(units=units)
-        self.units = units
-        self.value_projection = self._dense(units, "value_projection")  # W₁
-        self.query_projection = self._dense(units, "query_projection")  # W₂
+        [self.units] = check_sizes(units=units)
+        self.value_projection = self._dense(self.units, "value_projection")  # W₁
+        self.query_projection = self._dense(self.units, "query_projection")  # W₂
         self.score = self._dense(1, "score")  # v
 
     def build(self, queries_shape: Shape, values_shape: Shape) -> None:

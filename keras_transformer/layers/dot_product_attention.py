@@ -11,7 +11,7 @@ from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import store_attention, store_queries_and_keys
-from keras_transformer.masks import check_mask
+from keras_transformer.masks import check_mask, with_implicit_mask
 
 _MASKED_SCORE = -1e38  # its softmax is 0; finite in float32
 
@@ -62,7 +62,12 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         return super().__call__(*args, **kwargs)
 
     def call(
-        self, queries: Tensor, keys: Tensor, values: Tensor, attention_mask: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        attention_mask: Tensor | None = None,
+        keys_mask: Tensor | None = None,
     ) -> Tensor:
         """Computes the attention.
 
@@ -71,13 +76,14 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             keys: (..., S, d_k).
             values: (..., S, d_v).
             attention_mask: boolean, broadcastable to (..., T, S); True = may attend.
+            keys_mask: implicit mask of the keys, (..., S), which Keras passes; hides keys as well.
 
         Returns:
             The weighted sum of the values for each query, (..., T, d_v).
         """
         scale = 1 / math.sqrt(keys.shape[-1])
         scores = ops.einsum("...td,...sd->...ts", queries * scale, keys)  # (..., T, S)
-        weights = masked_softmax(scores, attention_mask)
+        weights = masked_softmax(scores, with_implicit_mask(attention_mask, keys_mask))
         store_queries_and_keys(self, queries, keys)  # for `record_attention` and its like
         store_attention(self, weights)
         return ops.matmul(self.dropout(ops.cast(weights, values.dtype)), values)

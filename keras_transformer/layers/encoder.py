@@ -3,7 +3,6 @@
 from typing import Any
 
 import keras
-from keras import ops
 
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._block import TransformerStack
@@ -48,25 +47,18 @@ class Encoder(TransformerStack):
     layer_class = EncoderLayer
 
     def build(self, x_shape: Shape) -> None:
-        self.supports_masking = True
         self._build_sublayers(x_shape)
 
-    def call(
-        self, x: Tensor, attention_mask: Tensor | None = None, mask: Tensor | None = None
-    ) -> Tensor:
+    def call(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Encodes all positions at once.
 
         Args:
             x: input vectors, (B, S, D).
             attention_mask: boolean, broadcastable to (B, S, S); True = may attend.
-            mask: implicit mask of `x`, (B, S), which Keras passes, such as that of an embedding
-                with `mask_zero=True`; it hides padding if there is no `attention_mask`.
 
         Returns:
             Hidden states, (B, S, D).
         """
-        if attention_mask is None and mask is not None:
-            attention_mask = ops.expand_dims(mask, 1)  # (B, 1, S)
         x = self.dropout(x)
         for layer in self.layers:
             x = layer(x, attention_mask=attention_mask)

@@ -43,9 +43,8 @@ class FeedForward(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(d_ff=d_ff, d_model=d_model)
-        self.d_ff = int(d_ff)
-        self.d_model = int(d_model)
+        self.supports_masking = True
+        self.d_ff, self.d_model = check_sizes(d_ff=d_ff, d_model=d_model)
         self.activation = activation
         self.rate = rate
         dtype = self.dtype_policy

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_choice, check_sizes, given
+from keras_transformer._utils.checks import check_choice, check_optional_size
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_attention import RecurrentAttention
 from keras_transformer.layers.additive_attention import AdditiveAttention
@@ -61,11 +61,10 @@ class LuongAttention(RecurrentAttention):
         super().__init__(**kwargs)
         check_choice(("dot", "general", "concat"), score=score)
         check_choice(("monotonic", "predictive"), alignment=alignment)
-        check_sizes(**given(window=window))
+        self.window = check_optional_size(window=window)
         if window is None and alignment == "predictive":
             raise ValueError('`alignment="predictive"` requires a `window`. Received: window=None')
         self.score = score
-        self.window = window
         self.alignment = alignment
         self.scale = scale
 

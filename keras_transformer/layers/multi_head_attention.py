@@ -13,6 +13,7 @@ from keras_transformer.layers._heads import merge_heads, split_heads
 from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 from keras_transformer.layers.rotary_embedding import rotary_embedding
+from keras_transformer.masks import with_implicit_mask
 from keras_transformer.settings import BlockSettings
 
 
@@ -64,12 +65,9 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
-        check_rotary(rotary_base, d_k)
-        self.h = int(h)
-        self.d_k = int(d_k)
-        self.d_v = int(d_v)
-        self.d_model = int(d_model)
+        sizes = check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
+        self.h, self.d_k, self.d_v, self.d_model = sizes
+        check_rotary(rotary_base, self.d_k)
         self.rate = rate
         self.rotary_base = rotary_base
         # One matrix for all heads: splitting the result is cheap, and one large product is faster
@@ -100,7 +98,12 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         self.built = True
 
     def call(
-        self, queries: Tensor, keys: Tensor, values: Tensor, attention_mask: Tensor | None = None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        attention_mask: Tensor | None = None,
+        keys_mask: Tensor | None = None,
     ) -> Tensor:
         """Computes the attention.
 
@@ -110,10 +113,12 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             values: (B, S, any). In a call of the layer, they default to the keys.
             attention_mask: boolean, (T, S) or (B, T, S), or broadcastable to it; True = may attend.
                 All heads share it.
+            keys_mask: implicit mask of the keys, (B, S), which Keras passes; hides keys as well.
 
         Returns:
             (B, T, D).
         """
+        attention_mask = with_implicit_mask(attention_mask, keys_mask)
         check_axes(3, "(B, T, D)", queries=queries, keys=keys, values=values)
         return self.attend(queries, *self.project(keys, values), attention_mask=attention_mask)
 

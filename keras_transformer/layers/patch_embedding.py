@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.checks import check_axes, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 
 
@@ -40,19 +40,20 @@ class PatchEmbedding(keras.layers.Layer):
         self, image_size: int | tuple[int, int], patch_size: int, output_dim: int, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(patch_size=patch_size, output_dim=output_dim)
-        self.image_size = _pair(image_size)
-        self.patch_size = patch_size
-        self.output_dim = output_dim
+        sizes = check_sizes(patch_size=patch_size, output_dim=output_dim)
+        self.patch_size, self.output_dim = sizes
+        self.image_size = tuple(check_sizes(image_size=x)[0] for x in _pair(image_size))
         self.grid = self._patch_grid(self.image_size)  # number of rows and columns of patches
         # A convolution whose stride equals its kernel size reads each patch once.
         self.projection = keras.layers.Conv2D(
-            output_dim, patch_size, patch_size, dtype=self.dtype_policy, name="projection"
+            self.output_dim,
+            self.patch_size,
+            self.patch_size,
+            dtype=self.dtype_policy,
+            name="projection",
         )
 
     def _patch_grid(self, image_size):
-        for side in image_size:
-            check_sizes(image_size=side)
         if any(side % self.patch_size for side in image_size):
             raise ValueError(
                 "`image_size` must be a multiple of `patch_size`. "
@@ -61,6 +62,7 @@ class PatchEmbedding(keras.layers.Layer):
         return tuple(side // self.patch_size for side in image_size)
 
     def build(self, images_shape: Shape) -> None:
+        check_axes(4, "(B, height, width, channels)", images=images_shape)
         self.projection.build(images_shape)
         self.class_token = self.add_weight((1, self.output_dim), "zeros", name="class_token")
         shape = (1 + self.grid[0] * self.grid[1], self.output_dim)

@@ -100,6 +100,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         )
 
     def build(self, ids_shape: Shape) -> None:
+        check_axes(2, "(B, T)", ids=ids_shape)
         build_part(self.words, ids_shape, dtype="int32")
         self.built = True
 
@@ -168,6 +169,7 @@ class PositionEmbeddingLayer(PositionEmbedding):
         self.positions = self._embedding_layer(seq_length, "positions")
 
     def build(self, ids_shape: Shape) -> None:
+        check_axes(2, "(B, T)", ids=ids_shape)
         build_part(self.words, ids_shape, dtype="int32")
         build_part(self.positions, (None,), dtype="int32")  # of any length
         self.built = True

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_transformer._utils.checks import check_sizes, given
+from keras_transformer._utils.checks import check_optional_size
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
@@ -52,8 +52,7 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         **kwargs: Any,
     ) -> None:
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
-        check_sizes(**given(num_segments=num_segments))
-        self.num_segments = num_segments
+        self.num_segments = check_optional_size(num_segments=num_segments)
         self.rate = rate
         self.epsilon = epsilon
         dtype = self.dtype_policy

@@ -9,6 +9,7 @@ from keras_transformer._utils.checks import check_length, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
+from keras_transformer.masks import with_implicit_mask
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -38,28 +39,34 @@ class SequenceAttention(AttentionMaskMixin, keras.layers.Layer):
 
     def __init__(self, seq_length: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        check_sizes(seq_length=seq_length)
-        self.seq_length = seq_length
+        [self.seq_length] = check_sizes(seq_length=seq_length)
 
     def build(self, x_shape: Shape) -> None:
         self.kernel = self.add_weight(shape=(x_shape[-1], 1), name="kernel")
         self.bias = self.add_weight(shape=(self.seq_length, 1), initializer="zeros", name="bias")
         self.built = True
 
-    def call(self, x: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+    def call(
+        self, x: Tensor, attention_mask: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         """Computes the weighted sum of the steps.
 
         Args:
             x: (B, T, F).
             attention_mask: boolean, broadcastable to (B, 1, T); True = may attend.
+            mask: implicit mask of `x`, (B, T), which Keras passes if there is no `attention_mask`.
 
         Returns:
             (B, F); zeros for a sequence that is fully masked.
         """
         check_length(x.shape[1], seq_length=self.seq_length)
         scores = ops.tanh(ops.matmul(x, self.kernel) + self.bias[: ops.shape(x)[1]])  # (B, T, 1)
+        attention_mask = with_implicit_mask(attention_mask, mask)
         weights = masked_softmax(ops.swapaxes(scores, 1, 2), attention_mask)
         return ops.squeeze(weighted_sum(self, weights, x), axis=1)
+
+    def compute_mask(self, x: Tensor, previous_mask: Tensor | None) -> None:
+        return None  # the output is no sequence
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "seq_length": self.seq_length}

@@ -51,15 +51,14 @@ class EncoderClassifier(ModelWithHead):
         self, body: Any, num_labels: int, pooling: str = "first", rate: float = 0.1, **kwargs: Any
     ) -> None:
         super().__init__(body, uses_pooler=pooling == "pooler", **kwargs)
-        check_sizes(num_labels=num_labels)
+        [self.num_labels] = check_sizes(num_labels=num_labels)
         check_rate(rate=rate)
         check_choice(POOLINGS, pooling=pooling)
-        self.num_labels = num_labels
         self.pooling = pooling
         self.rate = rate
         dtype = self.dtype_policy
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.classifier = keras.layers.Dense(num_labels, dtype=dtype, name="classifier")
+        self.classifier = keras.layers.Dense(self.num_labels, dtype=dtype, name="classifier")
 
     @classmethod
     def from_pretrained(cls, folder: PathLike, dtype: Any = None) -> Self:

@@ -34,16 +34,14 @@ class Forecaster(keras.Model):
 
     def __init__(self, units: int, steps: int, attention: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        check_sizes(units=units, steps=steps)
-        self.units = units
-        self.steps = steps
+        self.units, self.steps = check_sizes(units=units, steps=steps)
         self.attention = attention
         dtype = self.dtype_policy
         self.recurrent = keras.layers.SimpleRNN(
-            units, return_sequences=attention, dtype=dtype, name="recurrent"
+            self.units, return_sequences=attention, dtype=dtype, name="recurrent"
         )
         if attention:
-            self.pooling = SequenceAttention(steps, dtype=dtype, name="pooling")
+            self.pooling = SequenceAttention(self.steps, dtype=dtype, name="pooling")
         self.output_layer = keras.layers.Dense(1, dtype=dtype, name="output_layer")
 
     def build(self, input_shape: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_rate, check_sizes
+from keras_transformer._utils.checks import check_axes, check_optional_size, check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import build_part
@@ -51,21 +51,21 @@ class LSTMLanguageModel(keras.Model):
         self, vocab_size: int, d_model: int, units: int, n: int, rate: float, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(vocab_size=vocab_size, d_model=d_model, units=units, n=n)
+        sizes = check_sizes(vocab_size=vocab_size, d_model=d_model, units=units, n=n)
+        self.vocab_size, self.d_model, self.units, self.n = sizes
         check_rate(rate=rate)
-        self.vocab_size = vocab_size
-        self.d_model = d_model
-        self.units = units
-        self.n = n
+        self.input_spec = keras.layers.InputSpec(ndim=2)
         self.rate = rate
         dtype = self.dtype_policy
-        self.embedding = keras.layers.Embedding(vocab_size, d_model, dtype=dtype, name="embedding")
+        self.embedding = keras.layers.Embedding(
+            self.vocab_size, self.d_model, dtype=dtype, name="embedding"
+        )
         self.lstms = [
-            keras.layers.LSTM(units, return_sequences=True, dtype=dtype, name=f"lstm_{i}")
-            for i in range(n)
+            keras.layers.LSTM(self.units, return_sequences=True, dtype=dtype, name=f"lstm_{i}")
+            for i in range(self.n)
         ]
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.projection = keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
+        self.projection = keras.layers.Dense(self.vocab_size, dtype=dtype, name="projection")
 
     def build(self, input_shape: Any) -> None:
         self.embedding.build(input_shape)
@@ -179,16 +179,18 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         **kwargs: Any,
     ) -> None:
         super().__init__(settings, **kwargs)
-        self.vocab_size = vocab_size
-        self.seq_length = seq_length
+        [self.vocab_size] = check_sizes(vocab_size=vocab_size)
+        self.seq_length = check_optional_size(seq_length=seq_length)
         self.tie_output = tie_output
         settings, dtype = self.settings, self.dtype_policy
         self.embedding = PositionEmbeddingFixedWeights.from_settings(
-            settings, seq_length, vocab_size, dtype=dtype, name="embedding"
+            settings, seq_length, self.vocab_size, dtype=dtype, name="embedding"
         )
         self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         self.projection = (
-            None if tie_output else keras.layers.Dense(vocab_size, dtype=dtype, name="projection")
+            None
+            if tie_output
+            else keras.layers.Dense(self.vocab_size, dtype=dtype, name="projection")
         )
 
     def build(self, input_shape: Any) -> None:
@@ -209,6 +211,7 @@ class TransformerLanguageModel(SettingsMixin, keras.Model):
         Returns:
             Logits, (B, T, V).
         """
+        check_axes(2, "(B, T)", tokens=tokens)
         not_padding = ops.cast(ops.not_equal(tokens, PADDING_ID), "int32")
         # Padding on the left does not count: the first token has position 0.
         left_padding = ops.expand_dims(ops.argmax(not_padding, axis=1), 1)

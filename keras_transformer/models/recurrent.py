@@ -5,7 +5,12 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_choice, check_rate, check_sizes
+from keras_transformer._utils.checks import (
+    check_choice,
+    check_optional_size,
+    check_rate,
+    check_sizes,
+)
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Tensor
 from keras_transformer.layers._parts import build_part
@@ -78,8 +83,11 @@ class RecurrentTranslator(Translator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
-        check_sizes(d_model=d_model, units=units)
+        enc_vocab_size, dec_vocab_size = check_sizes(
+            enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size
+        )
+        d_model, units = check_sizes(d_model=d_model, units=units)
+        window = check_optional_size(window=window)
         check_rate(rate=rate)
         check_choice(("bahdanau", "luong"), attention=attention)
         check_choice(tuple(_RNNS), cell=cell)

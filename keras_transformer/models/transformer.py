@@ -8,8 +8,8 @@ from keras import ops
 from keras_transformer._utils.checks import (
     check_even,
     check_length,
+    check_optional_size,
     check_sizes,
-    given,
 )
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import Tensor
@@ -101,9 +101,11 @@ class TransformerModel(SettingsMixin, Translator):
     ) -> None:
         sizes = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff_inner": d_ff_inner}
         super().__init__(settings, {**sizes, "n": n, "rate": rate}, **kwargs)
-        check_sizes(enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size)
-        lengths = given(enc_seq_length=enc_seq_length, dec_seq_length=dec_seq_length)
-        check_sizes(**lengths)
+        self.enc_vocab_size, self.dec_vocab_size = check_sizes(
+            enc_vocab_size=enc_vocab_size, dec_vocab_size=dec_vocab_size
+        )
+        self.enc_seq_length = check_optional_size(enc_seq_length=enc_seq_length)
+        self.dec_seq_length = check_optional_size(dec_seq_length=dec_seq_length)
         check_even(d_model=self.settings.d_model)
         if share_embeddings and enc_vocab_size != dec_vocab_size:
             raise ValueError(
@@ -115,10 +117,6 @@ class TransformerModel(SettingsMixin, Translator):
                 "An untied output always has a bias: omit `output_bias`, or set `tie_output=True`. "
                 f"Received: output_bias={output_bias}, tie_output={tie_output}"
             )
-        self.enc_vocab_size = int(enc_vocab_size)
-        self.dec_vocab_size = int(dec_vocab_size)
-        self.enc_seq_length = enc_seq_length
-        self.dec_seq_length = dec_seq_length
         self.tie_output = tie_output
         self.share_embeddings = share_embeddings
         self.output_bias = output_bias

@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from keras_transformer._utils.checks import check_sizes, given
+from keras_transformer._utils.checks import check_optional_size, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
@@ -63,10 +63,8 @@ class VisionTransformer(SettingsMixin, keras.Model):
         **kwargs: Any,
     ) -> None:
         super().__init__(settings, **kwargs)
-        check_sizes(num_classes=num_classes)
-        check_sizes(**given(d_head=d_head))
-        self.num_classes = num_classes
-        self.d_head = d_head
+        [self.num_classes] = check_sizes(num_classes=num_classes)
+        self.d_head = check_optional_size(d_head=d_head)
 
         settings, dtype = self.settings, self.dtype_policy
         self.embedding = PatchEmbedding(
@@ -74,10 +72,10 @@ class VisionTransformer(SettingsMixin, keras.Model):
         )
         self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
         if d_head is not None:
-            self.hidden = keras.layers.Dense(d_head, "gelu", dtype=dtype, name="hidden")
+            self.hidden = keras.layers.Dense(self.d_head, "gelu", dtype=dtype, name="hidden")
         kernel_initializer = "zeros" if d_head is None else "glorot_uniform"
         self.classifier = keras.layers.Dense(
-            num_classes, kernel_initializer=kernel_initializer, dtype=dtype, name="classifier"
+            self.num_classes, kernel_initializer=kernel_initializer, dtype=dtype, name="classifier"
         )
 
     def build(self, images_shape: Shape) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import numbers
 import typing
 from typing import Any, Self
 
@@ -187,6 +188,9 @@ class RunConfig:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, numbers.Number) and hasattr(value, "item"):
+                object.__setattr__(self, field.name, value.item())  # JSON has no numbers of NumPy
             _check_type(field, getattr(self, field.name))
         values = given(**dataclasses.asdict(self))
         for name, maximum in MAX_SIZES.items():
@@ -434,6 +438,6 @@ def add_flags(parser):
         options = {"help": help, "default": argparse.SUPPRESS}
         if field.type is bool:
             options["action"] = argparse.BooleanOptionalAction
-        else:
+        elif field.type not in (str, str | None):
             options["type"] = (typing.get_args(field.type) or (field.type,))[0]
         parser.add_argument("--" + field.name.replace("_", "-"), **options)

@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 from layer_contract import (
@@ -114,13 +113,3 @@ def test_dropout_applies_to_the_input():
     ones = np.ones((2, 5, 8), "float32")  # the norm outputs zeros unless some inputs are dropped
     np.testing.assert_allclose(numpy(encoder(ones, training=False)), 0, atol=1e-6)
     assert np.abs(numpy(encoder(ones, training=True))).max() > 0.1
-
-
-def test_an_implicit_mask_hides_padding():
-    """That of an embedding with `mask_zero=True`, unless an attention mask is given."""
-    embedding, encoder = keras.layers.Embedding(9, 8, mask_zero=True), make()
-    padded, alone = (numpy(encoder(embedding(np.array([x])))) for x in ([3, 4, 0], [3, 4]))
-    np.testing.assert_allclose(padded[:, :2], alone, atol=1e-5)
-    everything = np.ones((1, 1, 3), "bool")
-    attended = numpy(encoder(embedding(np.array([[3, 4, 0]])), attention_mask=everything))
-    assert np.abs(attended[:, :2] - alone).max() > 1e-3

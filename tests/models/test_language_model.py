@@ -184,3 +184,12 @@ def test_bad_arguments_are_refused(kind):
 
     check_sizes_are_refused(remake, "vocab_size", "n")
     check_rates_are_refused(remake)
+
+
+@KINDS
+@pytest.mark.parametrize("tokens", (TOKENS[0], TOKENS[None]), ids=("rank 1", "rank 3"))
+@pytest.mark.parametrize("is_built", (True, False))
+def test_tokens_of_another_rank_are_refused(kind, tokens, is_built):
+    model = (make if is_built else make_unbuilt)(VARIANTS[kind])
+    with pytest.raises(ValueError, match=r"must have the shape \(B, T\)|expected ndim=2"):
+        model(tokens)

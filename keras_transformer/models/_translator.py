@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import keras
-
 from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
 from keras_transformer._utils.checks import check_axes
 from keras_transformer._utils.deprecation import renamed_method
@@ -11,9 +9,10 @@ from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.record_attention import record_attention
+from keras_transformer.models._token_model import TokenModel
 
 
-class Translator(PartsMixin, ArgumentNamesMixin, keras.Model):
+class Translator(PartsMixin, ArgumentNamesMixin, TokenModel):
     """Base class of encoder-decoder models.
 
     A subclass implements `encode` and `decode`, `start` and `step` for decoding step by step, and
@@ -87,24 +86,8 @@ class Translator(PartsMixin, ArgumentNamesMixin, keras.Model):
             self((encoder_input, decoder_input))
         return self.group_attention(weights)
 
-    def export(
-        self,
-        filepath: Any,
-        format: str = "tf_saved_model",
-        verbose: bool | None = None,
-        input_signature: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        """Exports the model, see `keras.Model.export`; on TensorFlow for sequences of any length.
-
-        Args:
-            filepath, format, verbose, **kwargs: see `keras.Model.export`.
-            input_signature: see `keras.Model.export`. None: token ids, (B, S) and (B, T).
-        """
-        if input_signature is None and keras.config.backend() == "tensorflow":
-            ids = keras.layers.InputSpec(dtype="int32", shape=(None, None))
-            input_signature = [(ids, ids)]
-        super().export(filepath, format, verbose, input_signature, **kwargs)
+    def _input_signature(self, ids):
+        return [(ids, ids)]
 
     def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*input_shape[1], self.dec_vocab_size)

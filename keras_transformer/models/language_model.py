@@ -15,11 +15,12 @@ from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
+from keras_transformer.models._token_model import TokenModel
 from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class LSTMLanguageModel(keras.Model):
+class LSTMLanguageModel(TokenModel):
     """A language model of stacked LSTMs.
 
     It is called on token ids, padded with 0 on the left or the right, and returns the logits of the
@@ -135,7 +136,7 @@ class LSTMLanguageModel(keras.Model):
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TransformerLanguageModel(SettingsMixin, keras.Model):
+class TransformerLanguageModel(SettingsMixin, TokenModel):
     """A decoder-only Transformer language model.
 
     It is built from encoder layers with a causal mask, which equal decoder layers without

@@ -193,3 +193,15 @@ def test_tokens_of_another_rank_are_refused(kind, tokens, is_built):
     model = (make if is_built else make_unbuilt)(VARIANTS[kind])
     with pytest.raises(ValueError, match=r"must have the shape \(B, T\)|expected ndim=2"):
         model(tokens)
+
+
+@pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="only TensorFlow's SavedModel")
+@KINDS
+def test_an_exported_model_takes_any_length(kind, tmp_path):
+    import tensorflow as tf
+
+    model = with_random_weights(VARIANTS[kind])
+    model(TOKENS[:, :2])
+    model.export(tmp_path / "exported", verbose=False)
+    exported = tf.saved_model.load(tmp_path / "exported")
+    np.testing.assert_allclose(numpy(exported.serve(TOKENS)), numpy(model(TOKENS)), atol=1e-5)

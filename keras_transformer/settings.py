@@ -113,6 +113,22 @@ class BlockSettings(ArgumentNamesMixin):
         return dataclasses.replace(self, **missing)
 
 
+def describe_settings(settings):
+    """Describes the layers of a Transformer in a line."""
+    rotary = settings.rotary_base
+    sizes = (
+        f"{settings.h} heads of {settings.d_k}"
+        if settings.d_k == settings.d_v
+        else f"{settings.h} heads of d_k {settings.d_k} and d_v {settings.d_v}"
+    )
+    return (
+        f"{settings.n} + {settings.n} layers, d_model {settings.d_model}, {sizes}, "
+        f"d_ff {settings.d_ff}, {'pre' if settings.norm_first else 'post'}-norm, "
+        f"{f'rotary positions of base {rotary:g}' if rotary else 'sinusoidal positions'}, "
+        f"dropout {settings.rate:g}"
+    )
+
+
 SETTING_NAMES = tuple(field.name for field in dataclasses.fields(BlockSettings))
 
 

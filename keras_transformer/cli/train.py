@@ -1,46 +1,63 @@
 """Trains a translator on sentence pairs (default: the bundled English-German corpus)."""
 
-import shlex
 from pathlib import Path
 
 import keras_transformer as kt
 from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
-from keras_transformer.runs.config import PRESETS, RunConfig, add_flags
+from keras_transformer.runs.config import RunConfig
+from keras_transformer.runs.recipes import add_flags, list_recipes, read_recipe
 
 
 def add_arguments(parser):
-    """Adds the output folder and a flag for each field of `RunConfig`."""
-    parser.fromfile_prefix_chars = "@"
-    parser.convert_arg_line_to_args = lambda line: shlex.split(line, comments=True)
-    parser.epilog = "@FILE reads flags from a file, with # comments: see scripts/recipes."
-    parser.add_argument("--run", help="output folder (default: runs/NAME_OF_THE_DATA_FILE)")
+    """Adds the data, the output folder and a flag for each field of `RunConfig`."""
+    parser.epilog = "@FILE reads flags from a file, with # comments, as recipes have them."
+    parser.add_argument("pairs", nargs="?", help="the same as --data (default: that of --data)")
+    parser.add_argument(
+        "--run", help="output folder (default: runs/ and the recipe or the data file)"
+    )
     parser.add_argument(
         "--resume", action="store_true", help="resume the run in --run (default: start a new run)"
     )
     parser.add_argument(
-        "--preset",
-        choices=list(PRESETS),
-        help="model sizes and training schedule; other flags override it (default: small)",
+        "--list-recipes", action="store_true", help="print the recipes, their times and scores"
     )
     add_flags(parser)
 
 
 def run(arguments):
-    """Starts a new run or resumes one."""
+    """Starts a new run or resumes one, or lists the recipes."""
     settings = dict(vars(arguments))
-    folder, resume = settings.pop("run"), settings.pop("resume")
-    settings = {**PRESETS[settings.pop("preset") or "small"], **settings}
+    if settings.pop("list_recipes"):
+        print(list_recipes())
+        return
+    folder, resume, recipe, pairs = (
+        settings.pop(name) for name in ("run", "resume", "recipe", "pairs")
+    )
+    if pairs is not None:
+        if "data" in settings:
+            raise ValueError(f"Give either PAIRS or --data. Received: {pairs}, {settings['data']}")
+        settings["data"] = pairs
+    flags, settings = settings, {**(read_recipe(recipe) if recipe else {}), **settings}
     _check(settings, resume)
     import_backend(tuned=True)
     from keras_transformer.runs.own_model import load_function
 
-    run_folder = kt.RunFolder(folder or _default_folder(settings))
+    run_folder = kt.RunFolder(folder or Path("runs", recipe or _data_name(settings)))
     config = _make_config(run_folder, settings, resume)
+    if recipe:
+        _print_changes(recipe, flags)
     # The function that the user names now, never one that the folder of a run names.
     own = "model" in settings and config.has_own_model
     make_model = load_function(settings["model"]) if own else kt.make_model
     kt.train_run(config, run_folder.path, make_model)
+
+
+def _print_changes(recipe, flags):
+    """Prints which settings of a recipe the flags override."""
+    replaced = {name: x for name, x in read_recipe(recipe).items() if flags.get(name, x) != x}
+    for name, value in replaced.items():
+        print(f"Recipe {recipe}: {name} is {flags[name]} instead of {value}")
 
 
 def _check(settings, resume):
@@ -52,8 +69,8 @@ def _check(settings, resume):
     RunConfig(**settings)
 
 
-def _default_folder(settings):
-    return Path("runs") / Path(settings.get("data") or corpus_path()).stem
+def _data_name(settings):
+    return Path(settings.get("data") or corpus_path()).stem
 
 
 def _make_config(run_folder, settings, resume):

@@ -28,7 +28,9 @@ from keras_transformer.data.tokenizers import (
 # are worth more in the training part.
 _SHARE, _LARGEST_PART = 0.1, 2000
 _LONG_WORD = 20  # characters, which may become several subwords
-_MANY_UNKNOWN = 0.5  # share of unknown words above which a warning is printed
+# Shares of unknown words above which a remark is made: in the training part, where only rare words
+# are unknown, and in the validation part, which may be in another language.
+_UNKNOWN, _MANY_UNKNOWN = 0.02, 0.5
 
 # Reasons why pairs are dropped.
 _EMPTY = "empty source or target"
@@ -126,24 +128,46 @@ class PreparedDataset:
         return LengthBuckets(examples, batch_size, *sizes, seed, batch_tokens, multiple)
 
     def __str__(self):
+        return "\n".join([self.sizes.replace("; ", "\n"), *self.remarks])
+
+    @property
+    def sizes(self) -> str:
+        """The numbers of pairs and of tokens, in one line."""
         words = isinstance(self.source_tokenizer, WordTokenizer)
-        unit = "tokens" if words else "subwords (BPE)"
-        lines = [
+        return (
             f"{len(self.train):,} training pairs, {len(self.validation):,} validation pairs, "
-            f"{len(self.test):,} test sentences",
-            f"{self.source_tokenizer.vocab_size:,} source and "
-            f"{self.target_tokenizer.vocab_size:,} target {unit}",
-        ]
-        lines += [f"dropped {n:,} pairs: {reason}" for reason, n in self.dropped.items() if n]
-        sample = [source for source, _ in self.validation[:1000]]
-        unknown = unknown_share(self.source_tokenizer, sample)
+            f"{len(self.test):,} test sentences; {self.source_tokenizer.vocab_size:,} source and "
+            f"{self.target_tokenizer.vocab_size:,} target {'tokens' if words else 'subwords (BPE)'}"
+        )
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a user should know about the data: dropped pairs and unknown words."""
+        lines = [f"dropped {n:,} pairs: {reason}" for reason, n in self.dropped.items() if n]
+        unknown = unknown_share(self.source_tokenizer, [x for x, _ in self.validation[:1000]])
         if unknown > _MANY_UNKNOWN:
             lines.append(
                 f"Warning: {unknown:.0%} of the words of the validation sources are unknown, so "
                 "the model cannot learn to translate them. Are they in the language and the "
                 "spelling of the training part? With many rare words, use tokenizer=bpe."
             )
-        return "\n".join(lines)
+        if isinstance(self.source_tokenizer, WordTokenizer):
+            lines += self._unknown_training_words()
+        return lines
+
+    def _unknown_training_words(self):
+        sample = self.train[:: max(1, len(self.train) // 1000)]
+        tokenizers = {"source": self.source_tokenizer, "target": self.target_tokenizer}
+        shares = {
+            name: unknown_share(tokenizer, [pair[i] for pair in sample])
+            for i, (name, tokenizer) in enumerate(tokenizers.items())
+        }
+        return [
+            f"{share:.0%} of the {name} words of the training part are unknown, and the model "
+            "learns nothing about them: lower min_count, or use tokenizer=bpe."
+            for name, share in shares.items()
+            if share > _UNKNOWN
+        ]
 
 
 def _with_dropout(tokenizer: Tokenizer, rate: float) -> Tokenizer:

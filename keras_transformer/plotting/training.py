@@ -16,13 +16,17 @@ from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import PathLike
 from keras_transformer.plotting._figures import STYLES, color, make_figure, save_figure
-from keras_transformer.runs.folder import RunFolder
+from keras_transformer.runs.folder import CURVE_COLUMNS, RunFolder
 
+_WITHIN = "within "  # begins the columns of points within epochs
 _UNITS = {"loss": "cross entropy (nats per token)", "accuracy": "token accuracy"}  # of a run
 
 
 def plot_losses(histories: Any, path: PathLike | None = None) -> tuple[Axes, ...]:
     """Plots losses, a metric such as the accuracy, and learning rates over the epochs.
+
+    Of a run folder, the training loss and the learning rate are also plotted within the epochs; if
+    it is the only one, with the updates on an axis at the top and the warm-up in gray.
 
     Args:
         histories: what `fit` returns, or its `history`, a dictionary of lists; the path of a run
@@ -47,7 +51,9 @@ def plot_losses(histories: Any, path: PathLike | None = None) -> tuple[Axes, ...
         histories = {"Losses": histories}
     runs = {name: _read_columns(history) for name, history in histories.items()}
     columns = next(iter(runs.values()))
-    metrics = [x for x in columns if not re.match("epoch|loss|learning_rate|validation_", x)]
+    metrics = [
+        x for x in columns if not re.match("epoch|loss|within |learning_rate|validation_", x)
+    ]
     small = [x for x in (*metrics[:1], "learning_rate") if x in columns]
     rows = [["loss"] * len(small), small] if small else [["loss"]]
     figure = make_figure(8, 7)
@@ -56,6 +62,8 @@ def plot_losses(histories: Any, path: PathLike | None = None) -> tuple[Axes, ...
     for name, axes in panels.items():
         for i, (run, columns) in enumerate(runs.items()):
             _plot_column(axes, columns, name, color(i), f"{run}: " if len(runs) > 1 else "")
+        if len(runs) == 1:
+            _mark_updates(axes, columns, name)
         axes.set(xlabel="epoch", ylabel=units.get(name, name.replace("_", " ")))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)
@@ -114,8 +122,10 @@ def _has_columns(history):
 
 def _read_columns(history):
     """Returns a dictionary from names, those of run folders, to lists of numbers."""
+    curve = []
     if isinstance(history, str | os.PathLike):
-        history = RunFolder(history).read_history()
+        run = RunFolder(history)
+        history, curve = run.read_history(), run.read_curve()
     if isinstance(history, list) and history and isinstance(history[0], dict):
         history = {name: [row[name] for row in history] for name in history[0]}
     if isinstance(history, keras.callbacks.History):
@@ -126,13 +136,46 @@ def _read_columns(history):
             f"Received: {excerpt(history)}"
         )
     columns = {"epoch": np.arange(np.size(history["loss"])) + 1, **history}
+    if curve:
+        columns |= {
+            f"{_WITHIN}{name}": x
+            for name, x in zip(CURVE_COLUMNS, zip(*curve, strict=True), strict=True)
+        }
     return {re.sub("^val_", "validation_", name): np.ravel(x) for name, x in columns.items()}
+
+
+def _updates_per_epoch(columns):
+    return columns[f"{_WITHIN}updates"][-1] / columns["epoch"][-1]
+
+
+def _mark_updates(axes, columns, name):
+    """Marks the warm-up of a run, and in the panel of the losses also the numbers of updates."""
+    if f"{_WITHIN}updates" not in columns:
+        return
+    rates, per_epoch = columns[f"{_WITHIN}learning_rate"], _updates_per_epoch(columns)
+    warm_up = columns[f"{_WITHIN}updates"][np.argmax(rates)] / per_epoch
+    if rates[0] < rates.max():
+        axes.axvspan(0, warm_up, color="gray", alpha=0.15, lw=0, label="warm-up")
+    axes.set_xlim(left=0)
+    if name == "loss":
+        functions = (lambda epoch: epoch * per_epoch, lambda update: update / per_epoch)
+        axes.secondary_xaxis("top", functions=functions).set_xlabel("updates")
 
 
 def _plot_column(axes, columns, name, color, label):
     """Plots a column and that of the validation, and marks the best validation loss."""
-    style = ".-" if name == "learning_rate" else ".--"
-    axes.plot(*_points(columns, name), style, color=color, label=f"{label}training")
+    within = columns.get(f"{_WITHIN}{name}")
+    if within is None:
+        style, means = ".-" if name == "learning_rate" else ".--", f"{label}training"
+    else:
+        style, means = (
+            "." if name == "learning_rate" else ".--",
+            f"{label}training, mean of an epoch",
+        )
+        epochs = columns[f"{_WITHIN}updates"] / _updates_per_epoch(columns)
+        text = f"{label}training, every few updates"
+        axes.plot(epochs, within, color=color, alpha=0.4, lw=1, label=text)
+    axes.plot(*_points(columns, name), style, color=color, label=means)
     epochs, values = _points(columns, f"validation_{name}")
     if values.size:
         best = np.argmin(np.nan_to_num(values, nan=np.inf))

@@ -1,11 +1,10 @@
 """Configuration of a training run."""
 
-import argparse
 import dataclasses
 import json
 import numbers
 import typing
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from keras_transformer import __version__
 from keras_transformer._utils.checks import (
@@ -37,9 +36,10 @@ class RunConfig:
     """Configuration of a training run.
 
     Each field becomes a flag of `keras-transformer train`, whose help describes it and explains its
-    default. A run stores its values in `config.json`.
+    default. A run stores its values in `config.json`, also those that it has chosen for "auto" or
+    None.
 
-    The defaults are the preset "small". A field that is missing from an older `config.json` takes
+    A field that is missing from an older `config.json` takes
     its default, except `decay`, `rotary_base` and `optimizer`: earlier versions had
     inverse-square-root decay, sinusoids and Adam only.
 
@@ -53,6 +53,9 @@ class RunConfig:
         >>> kt.RunConfig.from_json(config.to_json()) == config
         True
     """
+
+    # Values that a run has chosen, by field; see `with_automatic`.
+    _values: ClassVar[dict[str, Any]] = {}
 
     # If the default of a new field changes the behavior of older runs, which lack the field, add
     # the older behavior to `_EARLIER`.
@@ -103,6 +106,12 @@ class RunConfig:
     )
     d_model: int = _setting(128, "model size (128: trains in minutes on a CPU)")
     h: int = _setting(4, "number of attention heads (4: head size 32)")
+    d_k: int | None = _setting(
+        None, "size of the queries and keys of each head (None: d_model / h, as in the paper)"
+    )
+    d_v: int | None = _setting(
+        None, "size of the values of each head (None: d_model / h, as in the paper)"
+    )
     d_ff: int = _setting(256, "hidden size of the feed-forward layers (256: for small corpora)")
     n: int = _setting(2, "number of layers in the encoder and the decoder (2: for small corpora)")
     rate: float | None = _setting(
@@ -275,27 +284,35 @@ class RunConfig:
             )
 
     @classmethod
-    def from_preset(cls, preset: str = "small", **changes: Any) -> Self:
-        """Returns the configuration of a preset, with some fields replaced.
+    def recipe(cls, name: str, **changes: Any) -> Self:
+        """Returns the configuration of a recipe, with some fields replaced.
 
         Args:
-            preset: "tiny" (for quick experiments), "small" (the default) or "base" (the sizes of
-                the paper).
+            name: "book" (the run of books and courses), "base" (the sizes of the paper), "tiny"
+                (for quick experiments) or another one of `keras-transformer train --list-recipes`.
             **changes: fields to replace.
 
         Raises:
-            ValueError: if there is no such preset or a value is out of range.
+            ValueError: if there is no such recipe or a value is out of range.
 
         Example:
-            >>> base = kt.RunConfig.from_preset("base", epochs=5)
+            >>> base = kt.RunConfig.recipe("base", epochs=5)
             >>> base.d_model, base.n, base.epochs
             (512, 6, 5)
         """
-        if preset not in PRESETS:
-            raise ValueError(
-                f"`preset` must be one of {list(PRESETS)}. Received: {excerpt(preset)}"
-            )
-        return cls(**{**PRESETS[preset], **changes})
+        from keras_transformer.runs.recipes import read_recipe
+
+        return cls(**{**read_recipe(name), **changes})
+
+    def with_automatic(self, **values: Any) -> Self:
+        """Returns a copy whose `to_json` also has the values that a run has chosen for itself.
+
+        Args:
+            **values: values of fields that are None, "auto" or limited by the data.
+        """
+        copy = dataclasses.replace(self)
+        object.__setattr__(copy, "_values", values)
+        return copy
 
     def with_changes(self, **changes: Any) -> Self:
         """Returns the configuration for resuming a run, with some fields replaced.
@@ -328,8 +345,16 @@ class RunConfig:
         return changed
 
     def to_json(self) -> str:
-        """Returns the configuration as JSON text, including the version of this package."""
-        values = {"version": __version__, **dataclasses.asdict(self)}
+        """Returns the configuration as JSON text, including the version of this package.
+
+        After `with_automatic`, the text has the values that a run uses, and as "automatic" those
+        that were configured in their place, from which a resumed run chooses again.
+        """
+        configured = dataclasses.asdict(self)
+        values: dict[str, Any] = {"version": __version__, **configured, **self._values}
+        automatic = {k: configured[k] for k, x in self._values.items() if x != configured[k]}
+        if automatic:
+            values["automatic"] = automatic
         return json.dumps(values, indent=2) + "\n"
 
     @classmethod
@@ -345,6 +370,12 @@ class RunConfig:
                 f"The configuration must be a JSON object. Received: {excerpt(values)}"
             )
         version = excerpt(values.pop("version", "0.1.0")).strip("'")
+        automatic = values.pop("automatic", {})
+        if not isinstance(automatic, dict):
+            raise ValueError(
+                f'"automatic" must be a JSON object of settings. Received: {excerpt(automatic)}'
+            )
+        values |= automatic
         unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
         if unknown:
             raise ValueError(
@@ -369,10 +400,9 @@ def _check_type(field, value):
 _EARLIER = {"decay": "inverse_sqrt", "rotary_base": 0.0, "optimizer": "adam"}
 
 _ANY_SIZE = 10**9
-# The first four also limit what a `config.json` from elsewhere can make `make_model` build.
+# Those of the model also limit what a `config.json` from elsewhere can make `make_model` build.
 MAX_SIZES = {
-    "d_model": 2**16,
-    "d_ff": 2**16,
+    **dict.fromkeys(("d_model", "d_k", "d_v", "d_ff"), 2**16),
     "h": 2**10,
     "n": 2**7,
     "max_length": MAX_SOURCE_TOKENS,
@@ -396,6 +426,7 @@ LEARNING_RATE_SCALES = {
 }
 _MUON_SCALE = 1.7  # the factor of Muon on these
 MODELS = tuple(LEARNING_RATE_SCALES)
+RECURRENT = ("bahdanau", "luong")
 _CHOICES = {
     "dtype": DTYPES,
     "tokenizer": ("auto", "words", "bpe"),
@@ -404,40 +435,3 @@ _CHOICES = {
     "optimizer": ("auto", "adam", "muon"),
     "monitor": ("loss", "bleu"),
 }
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "tiny": {"d_model": 64, "d_ff": 128, "n": 1, "epochs": 5},
-    "small": {},
-    "base": {
-        "d_model": 512,
-        "h": 8,
-        "d_ff": 2048,
-        "n": 6,
-        "rate": 0.1,
-        "norm_first": False,
-        "rotary_base": 0.0,
-        "epochs": 15,
-        "batch_size": 64,
-        "optimizer": "adam",
-        "warmup_steps": 4000,
-        "decay": "inverse_sqrt",
-        "learning_rate_scale": 1.0,
-    },
-}
-
-
-def add_flags(parser):
-    """Adds a flag for each field of `RunConfig` to an `argparse.ArgumentParser`.
-
-    Flags that the user leaves out are missing from the parsed arguments, so that a preset or the
-    resumed run can provide their values.
-    """
-    for field in dataclasses.fields(RunConfig):
-        help = f"{field.metadata['help']}; default: {field.default}".replace("%", "%%")
-        options = {"help": help, "default": argparse.SUPPRESS}
-        if field.type is bool:
-            options["action"] = argparse.BooleanOptionalAction
-        elif field.type not in (str, str | None):
-            options["type"] = (typing.get_args(field.type) or (field.type,))[0]
-        parser.add_argument("--" + field.name.replace("_", "-"), **options)

@@ -33,6 +33,7 @@ HISTORY_COLUMNS = (
     "epoch", "loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate",
     "tokens_per_second", "seconds",
 )  # fmt: skip
+CURVE_COLUMNS = ("updates", "loss", "learning_rate")
 SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
 
 # Makes a model from a `RunConfig`, or None, and the sizes of source and target vocabulary.
@@ -69,6 +70,7 @@ class RunFolder:
         self.checkpoints = self.path / "checkpoints"
         self.weights = self.path / "weights" / "best.weights.h5"
         self.history = self.path / "history.csv"
+        self.curve = self.path / "curve.csv"
         self.curves = self.path / "curves.png"
         self._config = self.path / "config.json"
         self._model = self.path / "model.json"  # of a run without a `RunConfig`
@@ -226,6 +228,26 @@ class RunFolder:
             writer = csv.DictWriter(file, _history_columns(history))
             writer.writeheader()
             writer.writerows(history)
+
+    def write_curve(self, curve: list[list[float]]) -> None:
+        """Writes the points of the loss curve: updates, loss and learning rate."""
+        with atomic_replace(self.curve) as temporary, open(temporary, "w", newline="") as file:
+            csv.writer(file).writerows([CURVE_COLUMNS, *curve])
+
+    def read_curve(self) -> list[list[float]]:
+        """Returns the points of the loss curve; none for a run of an earlier version."""
+        if not self.curve.exists():
+            return []
+        try:
+            _, *rows = csv.reader(read_text(self.curve).splitlines())
+            curve = [[float(x) for x in row] for row in rows]
+            check_curve(curve)
+        except (csv.Error, ValueError) as error:
+            raise ValueError(
+                f"{self.curve} must have numbers in the columns {CURVE_COLUMNS}. "
+                f"Received: {str(error)[:200]}"
+            ) from None
+        return curve
 
     def write_weights(self, model: Translator, name: str = "best") -> None:
         """Writes the weights of a model to `weights_file(name)`."""
@@ -408,6 +430,13 @@ def check_history(history):
         numbers = [x for x in row.values() if type(x) in (int, float) and abs(x) < math.inf]
         if row.keys() != columns or len(numbers) != len(row):
             raise ValueError(f"Each epoch must have {sorted(columns)}. Received: {excerpt(row)}")
+
+
+def check_curve(curve):
+    """Raises a ValueError unless each point of a loss curve has three finite numbers."""
+    for point in curve:
+        if len(point) != 3 or not all(type(x) in (int, float) and abs(x) < math.inf for x in point):
+            raise ValueError(f"A point must have three numbers. Received: {excerpt(point)}")
 
 
 def _history_columns(history):

@@ -18,8 +18,8 @@ _NOT_OPTIONS = ("name", "trainable", "dtype")  # of `get_config`
 _MAX_PARAMETERS = 10**9
 # Integers of `model.json`, which limit what a file from elsewhere can make `make` build.
 _LIMITS = {
-    **{name: MAX_SIZES[name] for name in ("d_model", "d_ff", "h", "n")},
-    **dict.fromkeys(("d_k", "d_v", "units"), MAX_SIZES["d_model"]),
+    **{name: MAX_SIZES[name] for name in ("d_model", "d_k", "d_v", "d_ff", "h", "n")},
+    "units": MAX_SIZES["d_model"],
 }
 
 

@@ -14,14 +14,14 @@ from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
-from keras_transformer.data.tokenizers import unknown_share
+from keras_transformer.data.tokenizers import WordTokenizer, unknown_share
 from keras_transformer.evaluation import TOKENIZERS, Scores, score
 from keras_transformer.inference.sentences import check_token_count
 from keras_transformer.inference.translate import Translate
 from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
-from keras_transformer.runs.config import RunConfig
+from keras_transformer.runs.config import RECURRENT, RunConfig
 from keras_transformer.runs.folder import (
     MakeModel,
     RunFolder,
@@ -32,6 +32,7 @@ from keras_transformer.runs.folder import (
 from keras_transformer.runs.lock import training_lock
 from keras_transformer.runs.model_description import ModelDescription
 from keras_transformer.runs.own_model import function_name
+from keras_transformer.settings import describe_settings
 from keras_transformer.training.samples import format_samples
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
@@ -104,11 +105,11 @@ def train_run(
     # chief write to it.
     with backend_module().distribution() as scope:
         with scope():
-            trainer = _make_trainer(config, run, dataset, updates, make_model)
+            trainer = _make_trainer(config, run, dataset, batches[0], make_model)
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
             history, interrupted = trainer.train(*batches, number_of_epochs(config, batches[0]))
     if history and trainer.chief:
-        plot_losses({run.path.name: history}, run.curves)
+        plot_losses(run.path, run.curves)
     if interrupted:
         again = command_line("train", "--run", run.path, "--resume", *_model_flag(config))
         print(f"Saved a checkpoint in {run.path}. Resume training with:\n  {again}", flush=True)
@@ -117,7 +118,7 @@ def train_run(
 
 
 def prepare_dataset(config, tokenizers=None):
-    """Reads and prepares the sentence pairs of a run, and prints a summary.
+    """Reads and prepares the sentence pairs of a run, and prints their numbers.
 
     Args:
         config: a `RunConfig`.
@@ -150,12 +151,12 @@ def prepare_dataset(config, tokenizers=None):
         for number, (source, _) in enumerate(part, start=1):
             tokens = len(dataset.source_tokenizer.encode(source))
             check_token_count(f"{number} of the {name} part, {source[:30]!r}…,", tokens)
-    print(f"Corpus: {path.name}\n{dataset}")
+    print(f"Data: {path.name}, {dataset.sizes}")
     return dataset
 
 
 def make_batches(config, dataset, block_stats=None):
-    """Makes the batches of a run and prints a summary.
+    """Makes the batches of a run.
 
     Args:
         config: a `RunConfig`.
@@ -177,11 +178,6 @@ def make_batches(config, dataset, block_stats=None):
     if config.stream:
         batches.block_stats = block_stats
     validation = dataset.batches(dataset.validation, size, batch_tokens=config.batch_tokens)
-    unit = f"{config.batch_tokens:,} tokens" if size is None else f"{size} pairs"
-    print(
-        f"{len(batches):,} batches of {unit}, up to {max(batches.shapes)} tokens per sentence, "
-        f"{batches.padding_share:.0%} padding"
-    )
     return batches, validation
 
 
@@ -198,7 +194,7 @@ def number_of_updates(config, batches):
     return number_of_epochs(config, batches) * len(batches) // config.accumulation
 
 
-def _make_trainer(config, run, dataset, updates, make_model):
+def _make_trainer(config, run, dataset, batches, make_model):
     backend = backend_module()
     single_process, chief = backend.processes()
     if config.bpe_dropout and not single_process:
@@ -215,10 +211,10 @@ def _make_trainer(config, run, dataset, updates, make_model):
         dtype = "mixed_bfloat16" if device.bfloat16 else "float32"
     tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
     model = build_run_model(config, tokenizers, dtype, make_model)
-    print(
-        f"Model: {model.count_params():,} parameters, {dtype}\n"
-        f"Backend: {keras.config.backend()} on {device.name}\nRun folder: {run.path}"
-    )
+    updates = number_of_updates(config, batches)
+    config = with_automatic(config, dataset, batches, dtype)
+    print(_describe(config, model, updates), f"{dtype} on {device.name}, {keras.config.backend()}")
+    print(_describe_batches(config, batches), *dataset.remarks, f"Run folder: {run.path}", sep="\n")
     return Trainer(
         model,
         make_optimizer(config, dtype, updates),
@@ -231,6 +227,26 @@ def _make_trainer(config, run, dataset, updates, make_model):
         tensorboard_writer(run.path / "tensorboard") if config.tensorboard and chief else None,
         config,
         dataset,
+    )
+
+
+def with_automatic(config, dataset, batches, dtype):
+    """Returns the configuration with the values that a run chooses, see `RunConfig`."""
+    heads = {}
+    if config.model not in RECURRENT:
+        settings = config.block_settings()
+        heads = {"d_k": settings.d_k, "d_v": settings.d_v}
+    warm_up, scale = _warm_up(config, number_of_updates(config, batches))
+    words = isinstance(dataset.source_tokenizer, WordTokenizer)
+    return config.with_automatic(
+        tokenizer="words" if words else "bpe",
+        rate=config.dropout_rate,
+        **heads,
+        epochs=number_of_epochs(config, batches),
+        optimizer="muon" if config.uses_muon else "adam",
+        warmup_steps=warm_up,
+        learning_rate_scale=scale,
+        dtype=dtype,
     )
 
 
@@ -265,17 +281,45 @@ def make_optimizer(config, dtype, updates):
 
 
 def _make_schedule(config, updates):
+    warm_up, scale = _warm_up(config, updates)
+    total = updates if config.decay == "linear" else None
+    return WarmupSchedule(config.d_model, warm_up, scale, config.accumulation, total)
+
+
+def _warm_up(config, updates):
+    """Returns the updates of the warm-up, and the factor on the paper's learning rate."""
     scale = config.learning_rate_scale or config.best_learning_rate_scale
     if config.decay != "linear":  # does not depend on the length of the run
-        return WarmupSchedule(config.d_model, config.warmup_steps, scale, config.accumulation)
+        return config.warmup_steps, scale
     warm_up = min(config.warmup_steps, max(1, int(_MAX_WARM_UP * updates)))
-    if warm_up < config.warmup_steps:
-        print(
-            f"The run has only {updates:,} updates: {warm_up:,} of them are the warm-up, instead "
-            f"of {config.warmup_steps:,}"
-        )
-        scale *= (warm_up / config.warmup_steps) ** 0.5  # leaves the peak as it is
-    return WarmupSchedule(config.d_model, warm_up, scale, config.accumulation, updates)
+    return warm_up, scale * (warm_up / config.warmup_steps) ** 0.5  # leaves the peak as it is
+
+
+def _describe(config, model, updates):
+    """Describes the model and its optimizer in a line."""
+    if config.model in RECURRENT:
+        kind = f"{config.model}, {config.d_model} units, dropout {config.dropout_rate:g}"
+    else:
+        kind = describe_settings(config.block_settings())
+        kind = f"{config.model}, {kind}" if config.has_own_model else f"transformer, {kind}"
+    warm_up, scale = _warm_up(config, updates)
+    decay = "linear to 0" if config.decay == "linear" else "inverse square root"
+    peak = scale * (config.d_model * warm_up) ** -0.5
+    return (
+        f"Model: {kind}, {model.count_params():,} parameters; "
+        f"{'Muon' if config.uses_muon else 'Adam'} with a learning rate of {peak:.2g} after "
+        f"{warm_up:,} of {updates:,} updates, then {decay};"
+    )
+
+
+def _describe_batches(config, batches):
+    """Describes the batches of an epoch in a line."""
+    size = config.batch_tokens
+    unit = f"{size:,} tokens" if size is not None else f"{config.batch_size} pairs"
+    return (
+        f"{len(batches):,} batches of {unit}, up to {max(batches.shapes)} tokens per sentence, "
+        f"{batches.padding_share:.0%} padding"
+    )
 
 
 def _make_bleu(config, model, dataset):

@@ -23,9 +23,20 @@ class Samples:
             elif len(self._references) < _NUMBER and 0 < len(encode(source)) <= _MAX_TOKENS:
                 self._references[source] = [target]
 
-    def __str__(self):
-        sources = list(self._references)
-        return format_samples(sources, self._translate(sources), self._references.values())
+        self._shown: list[str] = []
+
+    def translate(self):
+        """Returns the translations."""
+        return self._translate(list(self._references))
+
+    def changed(self):
+        """Formats the translations that have changed since the last call."""
+        translations = self.translate()
+        old = self._shown or [None] * len(translations)
+        self._shown = translations
+        rows = zip(self._references, translations, self._references.values(), strict=True)
+        new = [row for row, before in zip(rows, old, strict=True) if row[1] != before]
+        return format_samples(*zip(*new, strict=True)) if new else "  (the same translations)"
 
 
 def format_samples(sources, translations, references):

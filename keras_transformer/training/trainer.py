@@ -27,7 +27,7 @@ from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.models._translator import Translator
 from keras_transformer.objectives.metrics import loss_and_totals
 from keras_transformer.runs.config import MAX_EPOCHS, RunConfig
-from keras_transformer.runs.folder import RunFolder, check_history
+from keras_transformer.runs.folder import RunFolder, check_curve, check_history
 from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag
@@ -39,6 +39,7 @@ Batches: TypeAlias = keras.utils.PyDataset | Sequence[Any]
 _FETCH_INTERVAL = 10
 # Seconds between checkpoints within an epoch: the most that a crash can lose of a long epoch.
 _SAVE_INTERVAL = 900.0
+_MAX_POINTS = 2000  # of the loss curve, an even number; then each two become one
 
 
 @dataclasses.dataclass
@@ -52,10 +53,13 @@ class _State:
     seconds: float = 0.0  # spent on these batches
     # A dictionary per finished epoch.
     history: list[dict[str, float]] = dataclasses.field(default_factory=list)
+    # Points of the loss curve: updates, loss and learning rate.
+    curve: list[list[float]] = dataclasses.field(default_factory=list)
 
     def check(self, number_of_batches):
         """Raises a ValueError unless a training loop with these batches can have this state."""
         check_history(self.history)
+        check_curve(self.curve)
         check_integers(0, MAX_EPOCHS, epoch=self.epoch)
         check_integers(0, number_of_batches, batch=self.batch)
         check_numbers(0, sys.float_info.max, seconds=self.seconds)
@@ -75,6 +79,16 @@ class _State:
         self.totals = functools.reduce(_add, results, self.totals)
         self.batch += len(results)
         self.seconds = seconds
+
+    def add_point(self, results, updates, learning_rate):
+        """Adds the loss of some batches to the curve, whose number of points is limited."""
+        totals = functools.reduce(_add, results, [0.0] * 3)
+        if not totals[-1]:  # no tokens
+            return
+        self.curve.append([updates, _means(totals)[0], learning_rate])
+        if len(self.curve) == _MAX_POINTS:
+            pairs = zip(self.curve[::2], self.curve[1::2], strict=True)
+            self.curve = [[(a + b) / 2 for a, b in zip(*pair, strict=True)] for pair in pairs]
 
 
 class Trainer:
@@ -171,6 +185,7 @@ class Trainer:
         totals = functools.partial(loss_and_totals, label_smoothing=label_smoothing, loss=loss)
         self._step = backend_module().TrainingStep(model, optimizer, totals)
         self.chief = self._step.chief
+        self._learning_rate = _learning_rates(optimizer)
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2
 
@@ -211,7 +226,7 @@ class Trainer:
         _check_batches(validation)
         self._check_accumulation(len(batches))
         state = self._restore(len(batches))
-        samples = ""
+        samples = None
         if self.chief and self.dataset is not None:
             self.run.begin(self.config, self.dataset, batches, self.model)
             if self._step.single_process:
@@ -220,6 +235,11 @@ class Trainer:
             self.run.checkpoints.mkdir(parents=True, exist_ok=True)
         if state.epoch < epochs:
             self._try_out(samples)
+        else:
+            print(
+                f"Nothing is left to train: the run has {state.epoch} of {epochs} epochs. More "
+                "epochs continue it (--resume --epochs)."
+            )
         with interrupt_flag() as interrupt:
             while state.epoch < epochs and not self._out_of_patience(state):
                 print(f"Epoch {state.epoch + 1}/{epochs}{_time_left(state, epochs)}")
@@ -235,7 +255,7 @@ class Trainer:
     def _try_out(self, samples):
         """Calls what is called after each epoch, so that its errors cost no epoch."""
         try:
-            str(samples)
+            _ = samples and samples.translate()
             self._score()
             if self.writer is not None:
                 self.writer.flush()
@@ -309,12 +329,18 @@ class Trainer:
     def _train_epoch(self, state, batches, interrupt):
         """Trains the rest of an epoch; returns whether Ctrl-C interrupted it."""
         _set_epoch(batches, state.epoch)
-        progress, stopped = _ProgressBar(batches, self._verbose), False
-        start = time.perf_counter() - state.seconds
+        progress = keras.utils.Progbar(
+            len(batches), verbose=self._verbose, stateful_metrics=["loss", "accuracy"]
+        )
+        start, stopped = time.perf_counter() - state.seconds, False
 
         def add(results):
             state.add(results, time.perf_counter() - start)
-            progress.show(state)
+            loss, accuracy = _means(state.totals)
+            _check_finite(loss, state.epoch + 1)
+            updates = (state.epoch * len(batches) + state.batch) // accumulation(self.optimizer)
+            state.add_point(results, updates, self._learning_rate(updates))
+            progress.update(state.batch, [("loss", loss), ("accuracy", accuracy)])
 
         while not stopped and state.batch < len(batches):
             stopped = self._train_batches(state, batches, interrupt, add)
@@ -359,6 +385,7 @@ class Trainer:
             self._show(state, samples)
         if self.chief:
             self.run.write_history(state.history)
+            self.run.write_curve(state.curve)
         self._save(state)
 
     def _best(self, state):
@@ -372,9 +399,19 @@ class Trainer:
         comparison = "best so far" if best is row else f"best: epoch {best['epoch']}"
         loss, accuracy = row["validation_loss"], row["validation_accuracy"]
         bleu = f", BLEU {row['validation_bleu']:.2f}" if self.bleu else ""
-        print(f"Validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({comparison})")
-        with _warning("The sample translations"):
-            print(samples, end="\n" if samples else "", flush=True)
+        print(
+            f"Validation loss {loss:.3f}, accuracy {accuracy:.3f}{bleu} ({comparison}), "
+            f"{row['tokens_per_second']:,} tokens/s"
+        )
+        if _begins_to_overfit(state.history):
+            print(
+                "The validation loss rises while the training loss falls: the model begins to "
+                f"memorize the training part. The weights of epoch {best['epoch']} are kept; more "
+                "data or a higher --rate would help."
+            )
+        if samples is not None:
+            with _warning("The sample translations"):
+                print(samples.changed(), flush=True)
         if self.writer is not None:
             with _warning("`writer`"):
                 for name, value in row.items():
@@ -403,26 +440,30 @@ class Trainer:
         return score
 
 
-class _ProgressBar:
-    """Progress bar of an epoch: average loss and accuracy so far, tokens/s and remaining time."""
+def _begins_to_overfit(history):
+    """Returns whether the validation loss has risen twice, for the first time, and only it."""
 
-    def __init__(self, batches, verbose):
-        share = getattr(batches, "padding_share", None)
-        self._padding = {} if share is None else {"padding %": round(100 * share)}
-        names = ["loss", "accuracy", "tokens/s", "padding %"]
-        self._bar = keras.utils.Progbar(len(batches), verbose=verbose, stateful_metrics=names)
+    def rises(i):
+        before, now = history[i - 1], history[i]
+        worse = now["validation_loss"] > before["validation_loss"]
+        return worse and now["loss"] < before["loss"]
 
-    def show(self, state):
-        """Updates the bar; raises a FloatingPointError if the loss is no longer finite."""
-        loss, accuracy = _means(state.totals)
-        _check_finite(loss, state.epoch + 1)
-        values = {
-            "loss": loss,
-            "accuracy": accuracy,
-            "tokens/s": round(state.totals[2] / state.seconds),
-            **self._padding,
-        }
-        self._bar.update(state.batch, list(values.items()))
+    *earlier, last = [i > 1 and rises(i) and rises(i - 1) for i in range(len(history))]
+    return last and not any(earlier)
+
+
+def _learning_rates(optimizer):
+    """Returns a function from the number of updates to the learning rate.
+
+    On JAX, the optimizer itself knows the number of updates only at the end of an epoch.
+    """
+    config = getattr(optimizer, "inner_optimizer", optimizer).get_config()["learning_rate"]
+    try:
+        schedule = keras.optimizers.schedules.deserialize(config)
+    except (TypeError, ValueError):  # a number, or a schedule of the user that is not registered
+        schedule = None
+    rate = schedule or (lambda updates: optimizer.learning_rate)
+    return lambda updates: float(ops.convert_to_numpy(rate(updates)))
 
 
 def _check_batches(batches):

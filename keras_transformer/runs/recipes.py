@@ -1,0 +1,62 @@
+"""Recipes: files of flags of `keras-transformer train`, with a reason for each."""
+
+import argparse
+import dataclasses
+import shlex
+import typing
+from pathlib import Path
+
+from keras_transformer._utils.checks import check_choice
+from keras_transformer.runs.config import RunConfig
+
+_FOLDER = Path(__file__).parent.parent / "recipes"
+_SUMMARY = "# Time and score: "  # begins the second line of a recipe
+RECIPES = tuple(sorted(path.stem for path in _FOLDER.glob("*.txt")))
+
+
+def add_flags(parser):
+    """Adds `--recipe` and a flag for each field of `RunConfig` to an `argparse.ArgumentParser`.
+
+    Flags that the user leaves out are missing from the parsed arguments, so that a recipe or the
+    resumed run can provide their values.
+    """
+    parser.fromfile_prefix_chars = "@"
+    parser.convert_arg_line_to_args = lambda line: shlex.split(line, comments=True)
+    parser.add_argument(
+        "--recipe",
+        "--preset",  # the name in version 0.2
+        choices=RECIPES,
+        help="settings with a name, see --list-recipes; other flags override them (default: none)",
+    )
+    for field in dataclasses.fields(RunConfig):
+        help = f"{field.metadata['help']}; default: {field.default}".replace("%", "%%")
+        options = {"help": help, "default": argparse.SUPPRESS}
+        if field.type is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        elif field.type not in (str, str | None):
+            options["type"] = (typing.get_args(field.type) or (field.type,))[0]
+        parser.add_argument("--" + field.name.replace("_", "-"), **options)
+
+
+def read_recipe(name):
+    """Returns the settings of a recipe: fields of `RunConfig`, by name.
+
+    Raises:
+        ValueError: if there is no such recipe.
+    """
+    check_choice(RECIPES, recipe=name)
+    parser = argparse.ArgumentParser()
+    add_flags(parser)
+    settings = vars(parser.parse_args([f"@{_FOLDER / name}.txt"]))
+    other = settings.pop("recipe")
+    return settings if other is None else {**read_recipe(other), **settings}
+
+
+def list_recipes():
+    """Returns the text of `--list-recipes`: what each recipe is for, its time and its score."""
+    lines = []
+    for name in RECIPES:
+        text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+        purpose, summary, *_ = text.splitlines()
+        lines += [f"{name}: {purpose.removeprefix('# ')}", f"    {summary.removeprefix(_SUMMARY)}"]
+    return "\n".join(lines)

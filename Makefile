@@ -25,10 +25,13 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests spend most of their time compiling, so optimization does not pay.
 test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train translate bundled-run small-bert test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
+.PHONY: train train-book translate bundled-run small-bert test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
+
+train-book: .venv/tensorflow ## train the run of books on PAIRS=pairs.pkl, shortest pairs first (72 minutes)
+	$(BIN)/python scripts/train.py --recipe book $(PAIRS) $(ARGS)
 
 translate: .venv/tensorflow ## translate with the newest run in runs/, or the bundled one; ARGS='"I am hungry."' passes arguments
 	$(BIN)/python scripts/translate.py $(ARGS)
@@ -106,7 +109,7 @@ results-default results-candidates: results-%: .venv/tensorflow ## quality: thre
 	$(BIN)/python benchmarks/results.py $* $(ARGS)
 
 results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names (3 hours)
-	$(BIN)/python scripts/train.py @scripts/recipes/multi30k-tiny.txt $(ARGS)
+	$(BIN)/python scripts/train.py --recipe multi30k-tiny $(ARGS)
 	$(BIN)/python scripts/average_checkpoints.py runs/multi30k-tiny --last 10
 	$(BIN)/python scripts/evaluate.py runs/multi30k-tiny --weights average --beam 5 --length-penalty 1.4 --tokenize none
 

@@ -1,9 +1,9 @@
 """Measures what each fault of the course's translator costs in loss and BLEU.
 
-Each fault is added alone to the default translator, which is then trained and scored.
+Each fault is added alone to a translator, which is then trained and scored.
 
 python benchmarks/faults.py english-german-both.pkl
-python benchmarks/faults.py english-german-both.pkl --fault none "shared norm" --seed 1
+python benchmarks/faults.py english-german-both.pkl --recipe book --epochs 2 --fault none all
 """
 
 import argparse
@@ -21,12 +21,12 @@ from keras import ops  # noqa: E402
 
 import keras_transformer as kt  # noqa: E402
 from keras_transformer._utils.special_tokens import START_ID  # noqa: E402
-from keras_transformer.runs.folder import build_run_model  # noqa: E402
+from keras_transformer.runs.recipes import RECIPES, read_recipe  # noqa: E402
 from keras_transformer.training.run import make_optimizer, number_of_updates  # noqa: E402
 
 
 class Default:
-    """The translator that `train.py` trains by default, without a fault."""
+    """A translator without a fault."""
 
     name = "none"
 
@@ -37,16 +37,19 @@ class Default:
     def prepare(self, pairs, config):
         return kt.PrepareDataset(config.n_sentences, seed=config.seed)(pairs)
 
-    def make_model(self, config, dataset, dtype):
-        return build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer), dtype)
-
-    def make_changed(self, config, dataset, dtype, change):
-        """Returns a default model to which `change` is applied before it is built."""
-        default = Default().make_model(config, dataset, dtype)
-        model = type(default).from_config(default.get_config())
-        change(model)
+    def make_model(self, config, dataset):
+        sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+        settings = self.block_settings(config)
+        model = kt.TransformerModel(*sizes, settings=settings, tie_output=config.tie_output)
+        self.change(model)
         model.build(((None, None), (None, None)))
         return model
+
+    def block_settings(self, config):
+        return config.block_settings()
+
+    def change(self, model):
+        """Replaces parts of the model, which is not built yet."""
 
     def batches(self, dataset, config):
         return dataset.batches(dataset.train, config.batch_size, config.seed)
@@ -63,14 +66,11 @@ class FrozenEmbeddings(Default):
     def settings(self):
         return {"tie_output": False}  # a tied output would be frozen as well
 
-    def make_model(self, config, dataset, dtype):
-        def freeze(model):
-            for side in ("source_embedding", "target_embedding"):
-                old = getattr(model, side)
-                frozen = type(old).from_config({**old.get_config(), "freeze_words": True})
-                setattr(model, side, frozen)
-
-        return self.make_changed(config, dataset, dtype, freeze)
+    def change(self, model):
+        super().change(model)
+        for side in ("source_embedding", "target_embedding"):
+            old = getattr(model, side)
+            setattr(model, side, old.from_config({**old.get_config(), "freeze_words": True}))
 
 
 class WrongScale(Default):
@@ -78,21 +78,18 @@ class WrongScale(Default):
 
     name = "d_k divided twice"
 
-    def make_model(self, config, dataset, dtype):
-        sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-        d_k = config.d_model // config.h  # divided by h a second time below
-        settings = dataclasses.replace(
-            config.block_settings(), d_k=d_k // config.h, d_v=d_k // config.h
-        )
-        model = kt.TransformerModel(
-            *sizes, settings=settings, tie_output=config.tie_output, dtype=dtype
-        )
+    def block_settings(self, config):
+        settings = super().block_settings(config)
+        size = settings.d_k // settings.h
+        return dataclasses.replace(settings, d_k=size, d_v=size)
+
+    def change(self, model):
+        super().change(model)
+        factor = 1 / math.sqrt(model.settings.h)
         for layer in (*model.encoder.layers, *model.decoder.layers):
             for part in (layer.self_attention, getattr(layer, "cross_attention", None)):
                 if part is not None:
-                    part.attention = Scaled(1 / math.sqrt(config.h), dtype=part.dtype_policy)
-        model.build(((None, None), (None, None)))
-        return model
+                    part.attention = Scaled(factor, dtype=part.dtype_policy)
 
 
 class Scaled(kt.DotProductAttention):
@@ -111,13 +108,11 @@ class SharedNorm(Default):
 
     name = "shared norm"
 
-    def make_model(self, config, dataset, dtype):
-        def share(model):
-            for layer in model.decoder.layers:
-                layer.add_norm_2 = BuiltOnce.from_config(layer.add_norm_2.get_config())
-                layer.add_norm_3 = layer.add_norm_2
-
-        return self.make_changed(config, dataset, dtype, share)
+    def change(self, model):
+        super().change(model)
+        for layer in model.decoder.layers:
+            layer.add_norm_2 = BuiltOnce.from_config(layer.add_norm_2.get_config())
+            layer.add_norm_3 = layer.add_norm_2
 
 
 class BuiltOnce(kt.AddNormalization):
@@ -191,12 +186,16 @@ class FixedOrder:
         return len(self.batches)
 
 
-FAULTS = {
-    kind.name: kind()
-    for kind in (
-        Default, FrozenEmbeddings, WrongScale, SharedNorm, ExtraStart, RandomSplit, NoReshuffling
-    )
-}  # fmt: skip
+SINGLE = (FrozenEmbeddings, WrongScale, SharedNorm, ExtraStart, RandomSplit, NoReshuffling)
+
+
+class All(*SINGLE):
+    """All faults at once."""
+
+    name = "all"
+
+
+FAULTS = {kind.name: kind() for kind in (Default, *SINGLE, All)}
 
 
 SETTINGS = {
@@ -205,12 +204,12 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def measure(fault, pairs, seed):
-    """Trains with a fault; returns the best validation loss and the `Scores` on the test set."""
-    config = kt.RunConfig(n_sentences=10_000, seed=seed, **{**SETTINGS, **fault.settings()})
+def measure(fault, pairs, settings):
+    """Trains with a fault; returns the history and the `Scores` on the test part."""
+    config = kt.RunConfig(**{**settings, **fault.settings()})
     dataset = fault.prepare(pairs, config)
-    keras.utils.set_random_seed(seed)
-    model = fault.make_model(config, dataset, "float32")
+    keras.utils.set_random_seed(config.seed)
+    model = fault.make_model(config, dataset)
     batches = fault.batches(dataset, config)
     optimizer = make_optimizer(config, "float32", number_of_updates(config, batches))
     validation = dataset.batches(dataset.validation, config.batch_size)
@@ -219,8 +218,14 @@ def measure(fault, pairs, seed):
         history, _ = trainer.train(batches, validation, config.epochs)
     sources, references = zip(*dataset.test, strict=True)
     translations = fault.translator(model, dataset)(list(sources))
-    loss = min(row["validation_loss"] for row in history)
-    return loss, kt.score(translations, references)
+    return history, kt.score(translations, references)
+
+
+def table_row(name, history, scores):
+    """Returns a row: loss and accuracy of the first two epochs, best validation loss, scores."""
+    first = " | ".join(f"{row['loss']:.2f}, {row['accuracy']:.3f}" for row in history[:2])
+    best = min(row["validation_loss"] for row in history)
+    return f"| {name} | {first} | {best:.2f} | {scores.bleu:.1f} | {scores.chrf:.1f} |"
 
 
 def float16_scores():
@@ -242,16 +247,20 @@ def main():
     parser.add_argument(
         "--fault", nargs="+", choices=FAULTS, default=list(FAULTS), help="faults (default: all)"
     )
-    parser.add_argument("--seed", nargs="+", type=int, default=[0], help="seeds (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed (default: 0)")
+    parser.add_argument("--recipe", choices=RECIPES, help="settings (default: see SETTINGS)")
+    parser.add_argument("--epochs", type=int, help="number of epochs (default: of the settings)")
     arguments = parser.parse_args()
+    settings = read_recipe(arguments.recipe) if arguments.recipe else SETTINGS
+    settings |= {"n_sentences": 10_000, "data": arguments.pairs, "seed": arguments.seed}
+    if arguments.epochs:
+        settings["epochs"] = arguments.epochs
     pairs, rows = kt.read_pairs(arguments.pairs), []
     for name in arguments.fault:
-        for seed in arguments.seed:
-            loss, scores = measure(FAULTS[name], pairs, seed)
-            rows.append(f"| {name} | {seed} | {loss:.2f} | {scores.bleu:.1f} | {scores.chrf:.1f} |")
-            print(rows[-1], flush=True)
-    print("\n| fault | seed | best validation loss | BLEU | chrF |\n|---|---|---|---|---|")
-    print(*rows, sep="\n")
+        rows.append(table_row(name, *measure(FAULTS[name], pairs, settings)))
+        print(rows[-1], flush=True)
+    print("\n| fault | epoch 1: loss, accuracy | epoch 2 | best validation loss | BLEU | chrF |")
+    print("|---|---|---|---|---|---|", *rows, sep="\n")
     added, ours = float16_scores()
     print(f"\nFully masked query in float16: weights {added} with a mask of -1e9,")
     print(f"output {ours} of `DotProductAttention`.")

@@ -81,7 +81,7 @@ def main():
     print(f"| {clock.loss:.2f} | {clock.epoch} | {clock.cpu:.0f} | {clock.wall - wall:.0f} |")
     print(
         f"\n{made_with(keras.config.backend())}, one core.",
-        f"Times include startup and imports; {config.n_sentences:,} pairs, small preset, {dtype},",
+        f"Times include startup and imports; {config.n_sentences:,} pairs, default sizes, {dtype},",
         f"seed {config.seed}.",
     )
 

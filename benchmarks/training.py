@@ -3,7 +3,7 @@
 Accepts the flags of train.py and its recipes:
 
 python benchmarks/training.py
-python benchmarks/training.py @scripts/recipes/multi30k-tiny.txt --dtype float32
+python benchmarks/training.py --recipe multi30k-tiny --dtype float32
 python benchmarks/training.py --joeynmt /path/to/environment/bin/python --rounds 5
 """
 
@@ -25,6 +25,7 @@ from keras_transformer.backends.device import describe_cpu
 from keras_transformer.cli import make_parser
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import RunConfig
+from keras_transformer.runs.recipes import read_recipe
 
 HERE = Path(__file__).resolve().parent
 REFERENCE, JOEYNMT = "torch.nn.Transformer", "JoeyNMT"
@@ -42,12 +43,14 @@ def read_arguments():
     )
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, help="systems (default: all)")
     changes = vars(parser.parse_args())
-    for name in ("run", "resume"):  # may come from the recipe, but do not apply here
+    for name in ("run", "resume", "list_recipes"):  # do not apply here
         changes.pop(name)
+    recipe, pairs = changes.pop("recipe", None), changes.pop("pairs")
+    settings = {**(read_recipe(recipe) if recipe else {}), **({"data": pairs} if pairs else {})}
     own = {name: changes.pop(name) for name in ("updates", "rounds", "joeynmt", "only")}
     # The model and the optimizer that the peers have, too.
-    changes = {"rate": 0.1, "rotary_base": 0.0, "optimizer": "adam", **changes}
-    config = RunConfig.from_preset(changes.pop("preset") or "small", **changes)
+    peers = {"rate": 0.1, "rotary_base": 0.0, "optimizer": "adam"}
+    config = RunConfig(**{**peers, **settings, **changes})
     if config.dtype == "auto":
         dtype = "mixed_bfloat16" if describe_cpu().bfloat16 else "float32"
         config = dataclasses.replace(config, dtype=dtype)

@@ -105,6 +105,14 @@ __all__ = [
     "write_pairs",
 ]
 
+# Names of courses, and what to write instead.
+_OTHER_NAMES = {
+    "LRScheduler": "WarmupSchedule(d_model, warmup_steps=4000)",
+    "loss_fcn": "MaskedCrossEntropy()",
+    "accuracy_fcn": "MaskedAccuracy()",
+    "lookahead_mask": "causal_mask(length)",
+}
+
 _DISTRIBUTION = "keras3-transformer"  # the distribution name of this package
 _BACKENDS = ("tensorflow", "jax", "torch")
 
@@ -134,11 +142,14 @@ _check_installation()
 # Once Keras is imported, importing them early costs little.
 if TYPE_CHECKING or "keras" in sys.modules:
     from keras_transformer._public import *
-else:
+
+if not TYPE_CHECKING:
 
     def __getattr__(name):
         if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            instead = _OTHER_NAMES.get(name)
+            hint = "" if instead is None else f": write kt.{instead}, see docs/from-the-course.md"
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
         try:
             from keras_transformer import _public
         except ModuleNotFoundError as error:

@@ -169,8 +169,10 @@ def test_commands_for_users_of_other_projects_are_valid(name, tmp_path, monkeypa
         parser = make_parser(SCRIPTS.get(script, script.removesuffix(".py").replace("_", "-")))
         settings = vars(parser.parse_intermixed_args(arguments))
         if script == "train.py":
-            preset, _, _ = (settings.pop(name) for name in ("preset", "run", "resume"))
-            kt.RunConfig.from_preset(preset or "small", **settings)
+            for name in ("run", "resume", "list_recipes", "pairs"):
+                settings.pop(name)
+            recipe = settings.pop("recipe", None)
+            kt.RunConfig.recipe(recipe, **settings) if recipe else kt.RunConfig(**settings)
 
 
 @pytest.mark.parametrize("name", FROM_ELSEWHERE)

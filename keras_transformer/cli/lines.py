@@ -86,6 +86,8 @@ def _read_terminal(prompt):
         while True:
             with contextlib.redirect_stdout(screen):
                 line = input(prompt)
+            if line.strip().lower() in ("quit", "exit"):
+                return
             yield line
 
 

@@ -20,7 +20,9 @@ def add_arguments(parser):
         "--resume", action="store_true", help="resume the run in --run (default: start a new run)"
     )
     parser.add_argument(
-        "--list-recipes", action="store_true", help="print the recipes, their times and scores"
+        "--list-recipes",
+        action="store_true",
+        help="print the recipes, their times and scores (default: train)",
     )
     add_flags(parser)
 
@@ -32,7 +34,7 @@ def run(arguments):
         print(list_recipes())
         return
     folder, resume, recipe, pairs = (
-        settings.pop(name) for name in ("run", "resume", "recipe", "pairs")
+        settings.pop(name, None) for name in ("run", "resume", "recipe", "pairs")
     )
     if pairs is not None:
         if "data" in settings:

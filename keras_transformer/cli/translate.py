@@ -1,5 +1,6 @@
 """Translates sentences from arguments, a file or standard input with a trained run."""
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -58,8 +59,10 @@ def run(arguments):
             f"{translate.source_tokenizer.vocab_size:,} English words. To train another one: "
             f"{command_line('train', '--help')}"
         )
-    for hypotheses in _stream(translate, arguments, options):
+    for hypotheses, sentence in _stream(translate, arguments, options):
         _print(hypotheses, _with_scores(options))
+        if sys.stdout.isatty() and (words := translate.source_tokenizer.unknown_words(sentence)):
+            _say(f"  (unknown: {', '.join(words)})")
         if arguments.attention:
             kt.plot_attention(hypotheses[0], arguments.attention)
 
@@ -84,10 +87,13 @@ def _check(arguments):
 
 
 def _stream(translate, arguments, options):
-    """Yields the hypotheses of each sentence and shows progress through a file."""
+    """Yields the hypotheses of each sentence, and the sentence; shows progress through a file."""
     from keras_transformer.cli.lines import decode_arguments, progress, read_lines
 
-    lines = decode_arguments(arguments.sentences) or read_lines(arguments.file, "Sentence: ")
+    lines = decode_arguments(arguments.sentences) or read_lines(
+        arguments.file, "Sentence (or quit): "
+    )
+    lines, sentences = itertools.tee(lines)
     interactive = not arguments.sentences and not arguments.file and sys.stdin.isatty()
     found = translate.stream(
         lines,
@@ -96,7 +102,7 @@ def _stream(translate, arguments, options):
         return_scores=_with_scores(options),
         **options,
     )
-    return progress(found, arguments.file)
+    return zip(progress(found, arguments.file), sentences, strict=False)
 
 
 def _with_scores(options):

@@ -137,6 +137,11 @@ class Tokenizer:
             words.append(mark + (found[0] if found else sentence[start:last]))
         return words
 
+    def unknown_words(self, sentence: str) -> list[str]:
+        """Returns the words of a sentence that are not in the vocabulary."""
+        found = zip(self.words(sentence), self.encode(sentence), strict=False)
+        return [word.removeprefix(_SPACE) for word, i in found if i == UNKNOWN_ID]
+
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokenizer.id_to_token(int(i)) for i in ids]

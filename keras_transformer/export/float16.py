@@ -12,6 +12,7 @@ from keras_transformer.runs.folder import MakeModel, RunFolder
 
 _COPIED = (
     "config.json", "model.json", "source_tokenizer.json", "target_tokenizer.json", "test.tsv",
+    "curve.csv",
     "history.csv",
 )  # fmt: skip
 _MARKER = "exported.txt"

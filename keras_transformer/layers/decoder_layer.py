@@ -64,11 +64,11 @@ class DecoderLayer(TransformerBlock):
         build_part(self.add_norm_3, x_shape, x_shape)
         self.built = True
 
-    def build_graph(self, sequence_length: int) -> keras.Model:
+    def build_graph(self, sequence_length: int | None = None) -> keras.Model:
         """Builds a functional model of the sub-layers, for `summary()`.
 
         Args:
-            sequence_length: T = S, the length of both inputs.
+            sequence_length: T = S, the length of both inputs; None for any.
 
         Returns:
             A `keras.Model` that shares this layer's weights. Its inputs are `x` and

@@ -57,11 +57,11 @@ class EncoderLayer(TransformerBlock):
         build_part(self.add_norm_2, x_shape, x_shape)
         self.built = True
 
-    def build_graph(self, sequence_length: int) -> keras.Model:
+    def build_graph(self, sequence_length: int | None = None) -> keras.Model:
         """Builds a functional model of the sub-layers, for `summary()`.
 
         Args:
-            sequence_length: S, the length of the input.
+            sequence_length: S, the length of the input; None for any.
 
         Returns:
             A `keras.Model` that shares this layer's weights. Its input and output are (B, S, D).

@@ -1,5 +1,6 @@
 """The base class of the translation models."""
 
+from pathlib import Path
 from typing import Any
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
@@ -10,6 +11,17 @@ from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.record_attention import record_attention
 from keras_transformer.models._token_model import TokenModel
+
+
+def _function_instead(name, call):
+    """Returns a property for a method of courses that is a function here, which it names."""
+
+    def missing(self):
+        raise AttributeError(
+            f"{type(self).__name__} has no method `{name}`: write {call}; True = may attend"
+        )
+
+    return property(missing)
 
 
 class Translator(PartsMixin, ArgumentNamesMixin, TokenModel):
@@ -88,6 +100,14 @@ class Translator(PartsMixin, ArgumentNamesMixin, TokenModel):
 
     def _input_signature(self, ids):
         return [(ids, ids)]
+
+    def save_weights(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        """Saves the weights, see `keras.Model.save_weights`, and creates the folder if needed."""
+        Path(filepath).parent.mkdir(parents=True, exist_ok=True)
+        super().save_weights(filepath, *args, **kwargs)
+
+    padding_mask = _function_instead("padding_mask", "kt.padding_mask(ids)")
+    lookahead_mask = _function_instead("lookahead_mask", "kt.causal_mask(length)")
 
     def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*input_shape[1], self.dec_vocab_size)

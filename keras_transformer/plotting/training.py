@@ -173,7 +173,7 @@ def _plot_column(axes, columns, name, color, label):
             f"{label}training, mean of an epoch",
         )
         epochs = columns[f"{_WITHIN}updates"] / _updates_per_epoch(columns)
-        text = f"{label}training, every few updates"
+        text = None if label else "training, every few updates"
         axes.plot(epochs, within, color=color, alpha=0.4, lw=1, label=text)
     axes.plot(*_points(columns, name), style, color=color, label=means)
     epochs, values = _points(columns, f"validation_{name}")

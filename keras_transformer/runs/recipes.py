@@ -26,6 +26,7 @@ def add_flags(parser):
         "--recipe",
         "--preset",  # the name in version 0.2
         choices=RECIPES,
+        default=argparse.SUPPRESS,
         help="settings with a name, see --list-recipes; other flags override them (default: none)",
     )
     for field in dataclasses.fields(RunConfig):
@@ -48,7 +49,7 @@ def read_recipe(name):
     parser = argparse.ArgumentParser()
     add_flags(parser)
     settings = vars(parser.parse_args([f"@{_FOLDER / name}.txt"]))
-    other = settings.pop("recipe")
+    other = settings.pop("recipe", None)
     return settings if other is None else {**read_recipe(other), **settings}
 
 

@@ -23,20 +23,24 @@ class Samples:
             elif len(self._references) < _NUMBER and 0 < len(encode(source)) <= _MAX_TOKENS:
                 self._references[source] = [target]
 
-        self._shown: list[str] = []
+        self._shown = {}  # by source sentence
 
-    def translate(self):
-        """Returns the translations."""
-        return self._translate(list(self._references))
+    def __str__(self):
+        return self._format(self._translations())
 
     def changed(self):
         """Formats the translations that have changed since the last call."""
-        translations = self.translate()
-        old = self._shown or [None] * len(translations)
-        self._shown = translations
-        rows = zip(self._references, translations, self._references.values(), strict=True)
-        new = [row for row, before in zip(rows, old, strict=True) if row[1] != before]
-        return format_samples(*zip(*new, strict=True)) if new else "  (the same translations)"
+        old, self._shown = self._shown, self._translations()
+        new = {source: x for source, x in self._shown.items() if x != old.get(source)}
+        return self._format(new) if new else "  (the same translations)"
+
+    def _translations(self):
+        sources = list(self._references)
+        return dict(zip(sources, self._translate(sources), strict=True))
+
+    def _format(self, translations):
+        references = [self._references[source] for source in translations]
+        return format_samples(translations, translations.values(), references)
 
 
 def format_samples(sources, translations, references):

@@ -94,7 +94,8 @@ class _State:
 class Trainer:
     """Trains a translator with early stopping and writes its run folder.
 
-    After each epoch the trainer writes a checkpoint, `history.csv` and, if the epoch is the best so
+    After each epoch the trainer writes a checkpoint, `history.csv`, `curve.csv` (the training loss
+    and the learning rate every ten batches) and, if the epoch is the best so
     far, the weights. Within long epochs it writes a checkpoint every 15 minutes. `train` resumes
     from the last checkpoint in the folder: given the same batches, an interrupted or killed
     training ends with the same weights as an uninterrupted one (on a CPU, bit for bit).
@@ -255,7 +256,7 @@ class Trainer:
     def _try_out(self, samples):
         """Calls what is called after each epoch, so that its errors cost no epoch."""
         try:
-            _ = samples and samples.translate()
+            str(samples)
             self._score()
             if self.writer is not None:
                 self.writer.flush()
@@ -453,17 +454,21 @@ def _begins_to_overfit(history):
 
 
 def _learning_rates(optimizer):
-    """Returns a function from the number of updates to the learning rate.
+    """Returns a function from the number of updates to the learning rate of the last one.
 
     On JAX, the optimizer itself knows the number of updates only at the end of an epoch.
     """
     config = getattr(optimizer, "inner_optimizer", optimizer).get_config()["learning_rate"]
     try:
         schedule = keras.optimizers.schedules.deserialize(config)
-    except (TypeError, ValueError):  # a number, or a schedule of the user that is not registered
+    except (TypeError, ValueError):  # a schedule of the user that is not registered
         schedule = None
-    rate = schedule or (lambda updates: optimizer.learning_rate)
-    return lambda updates: float(ops.convert_to_numpy(rate(updates)))
+
+    def learning_rate(updates):
+        rate = schedule(updates - 1) if callable(schedule) else optimizer.learning_rate
+        return float(ops.convert_to_numpy(rate))
+
+    return learning_rate
 
 
 def _check_batches(batches):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from keras_transformer import __version__
-from keras_transformer.runs.config import DTYPES, PRESETS, RunConfig, add_flags
+from keras_transformer.runs.config import DTYPES, RunConfig
+from keras_transformer.runs.recipes import RECIPES, add_flags, list_recipes
+from keras_transformer.settings import BlockSettings
 
 SAVED = sorted((Path(__file__).parents[1] / "data").glob("saved_by_*/*/config.json"))
 FIELDS = {field.name: field for field in dataclasses.fields(RunConfig)}
@@ -31,6 +33,8 @@ NON_DEFAULTS = {
     "model": "luong",
     "d_model": 256,
     "h": 2,
+    "d_k": 8,
+    "d_v": 16,
     "d_ff": 100,
     "n": 1,
     "rate": 0.05,
@@ -98,18 +102,27 @@ def test_settings_are_immutable():
         RunConfig().epochs = 3
 
 
-def test_small_is_the_default_preset():
-    assert RunConfig.from_preset() == RunConfig.from_preset("small") == RunConfig()
-
-
 def test_base_has_the_sizes_of_the_paper():
     # "Attention Is All You Need", table 3, sections 5.3 and 5.4
-    base = RunConfig.from_preset("base")
+    base = RunConfig.recipe("base")
     assert (base.n, base.d_model, base.d_ff, base.h) == (6, 512, 2048, 8)
     assert (base.rate, base.label_smoothing, base.warmup_steps) == (0.1, 0.1, 4000)
     assert not base.norm_first and base.learning_rate_scale == 1.0
     assert base.decay == "inverse_sqrt" and not base.uses_muon
     assert base.block_settings().rotary_base is None
+
+
+def test_the_recipe_of_books():
+    book = RunConfig.recipe("book")
+    layers = BlockSettings(
+        h=8, d_k=64, d_v=64, d_model=512, d_ff=2048, n=6, rate=0.1, norm_first=False
+    )
+    assert book.block_settings() == layers
+    assert (book.n_sentences, book.batch_size, book.epochs, book.tokenizer) == (
+        10_000, 64, 20, "words",
+    )  # fmt: skip
+    assert not book.uses_muon and (book.warmup_steps, book.decay) == (4000, "inverse_sqrt")
+    assert (book.learning_rate_scale, book.label_smoothing, book.tie_output) == (1, 0, False)
 
 
 def test_dropout_is_off_for_the_bundled_corpus_only():
@@ -127,20 +140,37 @@ def test_muon_is_the_default_of_a_transformer():
     assert RunConfig(model="luong", optimizer="muon").uses_muon
 
 
-def test_sizes_increase_with_each_preset():
-    tiny, small, base = map(RunConfig.from_preset, PRESETS)
-    for name in ("d_model", "d_ff", "n"):
-        assert getattr(tiny, name) < getattr(small, name) < getattr(base, name)
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_can_be_overridden(name):
+    recipe = RunConfig.recipe(name)
+    assert RunConfig.recipe(name, epochs=3) == dataclasses.replace(recipe, epochs=3)
 
 
-def test_preset_values_can_be_overridden():
-    expected = dataclasses.replace(RunConfig.from_preset("tiny"), epochs=3, n=1)
-    assert RunConfig.from_preset("tiny", epochs=3, n=1) == expected
+def test_a_recipe_contains_another():
+    base, wmt = RunConfig.recipe("base"), RunConfig.recipe("wmt14-base")
+    assert wmt.block_settings() == base.block_settings() and (base.epochs, wmt.epochs) == (15, 17)
 
 
-def test_refuses_an_unknown_preset():
-    with pytest.raises(ValueError, match=r"one of .*tiny.*Received: 'huge'"):
-        RunConfig.from_preset("huge")
+def test_refuses_an_unknown_recipe():
+    with pytest.raises(ValueError, match=r"one of .*tiny.*Received: recipe='huge'"):
+        RunConfig.recipe("huge")
+
+
+def test_the_list_of_recipes_has_two_lines_each():
+    lines = list_recipes().splitlines()
+    assert [line.split(":")[0] for line in lines[::2]] == list(RECIPES)
+    assert all(line.startswith("    ") and len(line) > 30 for line in lines[1::2])
+
+
+def test_values_chosen_by_a_run_are_written_and_chosen_again():
+    config = RunConfig(epochs=3)
+    text = config.with_automatic(rate=0.1, optimizer="muon", dtype="float32", epochs=3).to_json()
+    written = json.loads(text)
+    assert (written["rate"], written["optimizer"], written["dtype"]) == (0.1, "muon", "float32")
+    assert written["automatic"] == {"rate": None, "optimizer": "auto", "dtype": "auto"}
+    assert RunConfig.from_json(text) == config
+    with pytest.raises(ValueError, match="must be a JSON object of settings"):
+        RunConfig.from_json('{"automatic": [1]}')
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from layer_contract import normal, numpy
 
+import keras_transformer
 from keras_transformer import (
     AddNormalization,
     Bert,
@@ -262,3 +263,21 @@ def test_keras_names_the_ending_of_weight_files(tmp_path):
     model(IDS, IDS)
     with pytest.raises(ValueError, match=r"\.weights\.h5"):
         model.save_weights(tmp_path / "wghts1.ckpt")
+
+
+def test_names_and_methods_of_courses_say_what_to_write():
+    for name in ("LRScheduler", "loss_fcn", "accuracy_fcn", "lookahead_mask"):
+        with pytest.raises(AttributeError, match=r": write kt\.\w+\(.*see docs/from-the-course"):
+            getattr(keras_transformer, name)
+    for name in ("padding_mask", "lookahead_mask"):
+        with pytest.raises(AttributeError, match=r"write kt\.\w+\(\w+\); True = may attend"):
+            getattr(make_model(), name)
+
+
+def test_calls_of_courses_work(tmp_path):
+    model = make_model()
+    model((IDS, IDS))
+    for layer in (model.encoder.layers[0], model.decoder.layers[0]):
+        assert layer.build_graph().output_shape == (None, None, 8)
+    model.save_weights(tmp_path / "weights" / "wghts1.weights.h5")
+    assert (tmp_path / "weights" / "wghts1.weights.h5").exists()

@@ -507,3 +507,21 @@ def test_schedules_are_drawn_from_the_first_step_to_the_last():
 def test_bad_arguments_are_refused(plot, message):
     with pytest.raises(ValueError, match=f"{message}.*Received: "):
         plot()
+
+
+def test_a_run_folder_shows_updates_and_warm_up(tmp_path):
+    run = RunFolder(tmp_path / "run")
+    run.path.mkdir()
+    history = [{**row, "tokens_per_second": 9, "seconds": 1.0} for row in RUN]
+    run.write_history(history)
+    rates = [1e-4, 2e-4, 3e-4, 2e-4, 1e-4, 0]
+    run.write_curve([[10 * i, 6 / i, rate] for i, rate in enumerate(rates, start=1)])
+    losses, accuracy, learning_rate = plot_losses(run.path)
+    assert "warm-up" in [text.get_text() for text in losses.get_legend().get_texts()]
+    curve, means, *_ = losses.get_lines()
+    np.testing.assert_allclose(curve.get_xdata(), np.arange(1, 7) / 2)  # 20 updates per epoch
+    assert list(means.get_xdata()) == [1, 2, 3]
+    spans = [axes.patches[0].get_width() for axes in (losses, accuracy, learning_rate)]
+    assert spans == [1.5] * 3
+    figure = loss_curves_svg({"a": run.path, "b": RUN}, tmp_path)
+    assert "warm-up" not in figure and "every few updates" not in figure

@@ -90,11 +90,11 @@ def _stream(translate, arguments, options):
     """Yields the hypotheses of each sentence, and the sentence; shows progress through a file."""
     from keras_transformer.cli.lines import decode_arguments, progress, read_lines
 
-    lines = decode_arguments(arguments.sentences) or read_lines(
-        arguments.file, "Sentence (or quit): "
-    )
+    lines = decode_arguments(arguments.sentences) or read_lines(arguments.file, "Sentence: ")
     lines, sentences = itertools.tee(lines)
     interactive = not arguments.sentences and not arguments.file and sys.stdin.isatty()
+    if interactive:
+        _say("Type a sentence; quit ends.")
     found = translate.stream(
         lines,
         window=1 if interactive else WINDOW,

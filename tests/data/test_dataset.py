@@ -323,3 +323,10 @@ def test_pairs_are_read_from_a_path(tmp_path):
     write_pairs(tmp_path / "pairs.tsv", PAIRS)
     for path in (tmp_path / "pairs.tsv", str(tmp_path / "pairs.tsv")):
         assert PrepareDataset()(path).train == PrepareDataset()(PAIRS).train
+
+
+def test_unknown_words_of_the_training_part_are_remarked():
+    pairs = [(f"the {i}", f"das {i % 3}") for i in range(30)]
+    (remark,) = PrepareDataset(min_count=2)(pairs).remarks
+    assert remark.startswith("50% of the source words of the training part are unknown")
+    assert PrepareDataset(min_count=2, tokenizer="bpe")(pairs).remarks == []

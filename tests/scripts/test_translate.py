@@ -81,9 +81,11 @@ def test_interactive_input_is_translated_sentence_by_sentence(folder):
             printed.append(output.getvalue())
             return super().readline(*size)
 
-    options = {"folder": folder, "stdin": Typing("one two\nfive\n"), "output": output}
-    capture_script("translate.py", "run", **options)
-    first, second = map(translations, (["one two"], ["five"]))
+    lines = "one two\nfive ninety\nquit\nfour\n"
+    options = {"folder": folder, "stdin": Typing(lines), "output": output}
+    _, errors = capture_script("translate.py", "run", **options)
+    assert errors.count("unknown") == 1 and "(unknown: ninety)" in errors
+    first, second = map(translations, (["one two"], ["five ninety"]))
     prompt = "Sentence: "
     assert printed == [
         prompt,

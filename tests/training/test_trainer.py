@@ -1,6 +1,7 @@
 """Trainer: reproducible runs, exact resumption after interrupts and kills, early stopping."""
 
 import dataclasses
+import itertools
 import json
 import os
 import shutil
@@ -23,6 +24,7 @@ from keras_transformer import (
     Trainer,
     TransformerModel,
     Translate,
+    WarmupSchedule,
     as_dataset,
     train_run,
     write_pairs,
@@ -512,3 +514,41 @@ class OtherDataset:
         vocab_size = 5
 
     target_tokenizer = source_tokenizer
+
+
+def test_overfitting_is_remarked_once(dataset, tmp_path, capsys):
+    batches, _ = make_batches(dataset)
+    validation = [(inputs, np.where(target, target % 5 + 4, 0)) for inputs, target in batches]
+    trainer = make_trainer(dataset, tmp_path, patience=9)
+    history, _ = trainer.train(batches, validation, 6)
+    risen = [b > a for a, b in itertools.pairwise(x["validation_loss"] for x in history)]
+    assert any(a and b for a, b in itertools.pairwise(risen))
+    assert capsys.readouterr().out.count("begins to memorize the training part") == 1
+
+
+def test_the_log_shows_only_samples_that_changed(dataset, tmp_path, capsys):
+    trainer = Trainer(make_model(dataset), keras.optimizers.SGD(0.0), tmp_path, dataset=dataset)
+    trainer.train(*make_batches(dataset), 2)
+    first, second = capsys.readouterr().out.split("Epoch 2")
+    assert first.count("→") == 3 and "→" not in second
+    assert "(the same translations)" in second
+
+
+def test_the_curve_has_points_within_epochs(uninterrupted, dataset):
+    trainer, history = uninterrupted
+    curve = trainer.run.read_curve()
+    updates, losses, rates = np.transpose(curve)
+    batches = len(make_batches(dataset)[0])  # ten, after each of which there is a point
+    assert updates.tolist() == [batches * row["epoch"] for row in history]
+    schedule = WarmupSchedule(d_model=32, warmup_steps=60, scale=0.3)
+    assert rates == pytest.approx([float(schedule(int(x) - 1)) for x in updates], rel=1e-5)
+    assert losses == pytest.approx([row["loss"] for row in history])
+
+
+@pytest.mark.parametrize(
+    "text", ["updates,loss,learning_rate\n1,2\n", "a\n1,nan,3\n", "a\nb,c,d\n"]
+)
+def test_a_damaged_curve_is_refused(text, tmp_path):
+    (tmp_path / "curve.csv").write_text(text)
+    with pytest.raises(ValueError, match="must have numbers in the columns"):
+        RunFolder(tmp_path).read_curve()

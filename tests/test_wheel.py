@@ -126,7 +126,7 @@ def test_the_wheel_needs_no_checkout(environment, tmp_path):
     assert version == keras_transformer.__version__
     assert run(command, "translate", "--", "I am hungry.").strip() == "Ich habe Hunger."
 
-    run(command, "train", "--run", "run", "--epochs", "1", *TINY)
+    run(command, "train", "--run", "run", "--recipe", "tiny", "--epochs", "1", *TINY)
     assert "Epoch 2/2" in run(command, "train", "--run", "run", "--resume", "--epochs", "2")
     assert run(command, "translate", "run", "I am hungry.", "Thank you.").count("\n") == 2
     assert "BLEU" in run(command, "evaluate", "run", "--beam", "2")

@@ -228,7 +228,7 @@ except ValueError:
 #
 # Which entries are a pair? In the paper neighbours, $2i$ and $2i + 1$. In the library $i$ and
 # $i + d/2$, one from each half, because halves are easy to separate and to join. That is the same
-# up to the order of the entries, which a model learns anyway.
+# up to the order of the entries, and that is learned with the projections that make them.
 
 
 # %%
@@ -325,11 +325,12 @@ for t in range(6):
 assert np.allclose(ops.concatenate(outputs, axis=1), expected, atol=1e-5)
 
 # %% [markdown]
-# `train.py` does this by default, with the base 1000 and *instead of* the sinusoids, in
-# self-attention only: between a source and a target position there is no distance.
-# `--rotary-base 0` goes back to sinusoids. In one comparison of `docs/benchmarks.md` (41,306 pairs,
-# four epochs, one seed), rotary positions raised BLEU from 91.9 to 93.8 and the share of beginners'
-# sentences that come out right from 62% to 68%, for 383 instead of 338 CPU seconds.
+# The transformers that `train.py` trains have rotary positions by default, with the base 1000 and
+# *instead of* the sinusoids, in self-attention only: between a source and a target position there
+# is no distance. `--rotary-base 0` goes back to sinusoids. In one comparison of
+# `docs/benchmarks.md` (41,306 pairs, four epochs, one seed), rotary positions raised BLEU from 91.9
+# to 93.8 and the share of beginners' sentences that come out right from 62% to 68%, for 383 instead
+# of 338 CPU seconds.
 
 # %% [markdown]
 # ## Exercises

@@ -202,11 +202,12 @@ SOLUTIONS["7.4"] = 1_000_000 / 256
 
 
 @solves("7.5")
-def adam_step(w, g, m, v, t, rate, beta_1, beta_2, epsilon):
+def adamw_step(w, g, m, v, t, rate, beta_1, beta_2, epsilon, decay):
     m = beta_1 * m + (1 - beta_1) * g
     v = beta_2 * v + (1 - beta_2) * g**2
     corrected_m, corrected_v = m / (1 - beta_1**t), v / (1 - beta_2**t)
-    return w - rate * corrected_m / (np.sqrt(corrected_v) + epsilon), m, v
+    step = corrected_m / (np.sqrt(corrected_v) + epsilon)
+    return w - rate * (step + decay * w), m, v
 
 
 # Notebook 08

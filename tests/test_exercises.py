@@ -150,9 +150,22 @@ def concat_without_tanh(kind, s, h, W, v):
     return np.concatenate([np.tile(s, (len(h), 1)), h], axis=1) @ W.T @ v
 
 
-def adam_without_correction(w, g, m, v, t, rate, beta_1, beta_2, epsilon):
+def adamw_without_correction(w, g, m, v, t, rate, beta_1, beta_2, epsilon, decay):
     m, v = beta_1 * m + (1 - beta_1) * g, beta_2 * v + (1 - beta_2) * g**2
-    return w - rate * m / (np.sqrt(v) + epsilon), m, v
+    return w - rate * (m / (np.sqrt(v) + epsilon) + decay * w), m, v
+
+
+def adam_with_decay_in_the_gradient(w, g, *settings):
+    return SOLUTIONS["7.5"](w, g + settings[-1] * w, *settings[:-1], 0.0)
+
+
+def adam_without_decay(*arguments):
+    return SOLUTIONS["7.5"](*arguments[:-1], 0.0)
+
+
+def adamw_that_shrinks_the_new_weights(*arguments):
+    w, m, v = SOLUTIONS["7.5"](*arguments[:-1], 0.0)
+    return w * (1 - arguments[5] * arguments[-1]), m, v
 
 
 def attention_that_forgets(query, key, value, cache):
@@ -272,7 +285,10 @@ MISTAKES = [
     ("6.5", post_norm().__bases__[0], "still pre-norm"),
     ("6.5", unmasked(post_norm()), "mask is not passed on"),
     ("6.5", lambda settings: None, "the class itself"),
-    ("7.5", adam_without_correction, "not corrected"),
+    ("7.5", adamw_without_correction, "not corrected"),
+    ("7.5", adam_with_decay_in_the_gradient, "not a part of the gradient"),
+    ("7.5", adam_without_decay, "the decay is missing"),
+    ("7.5", adamw_that_shrinks_the_new_weights, "not of the new one"),
     ("7.5", lambda w, *_: w, "Expected 3 things: the new w, the new m, the new v"),
     ("8.4", attention_that_forgets, "After 2 words the cache must hold 2"),
     ("8.4", attention_without_itself, "append its key and value before"),
@@ -348,7 +364,8 @@ def test_three_digits_are_enough():
 
 
 def test_right_answers_may_be_written_in_other_ways():
-    def adam_in_place(w, g, m, v, t, rate, beta_1, beta_2, epsilon):
+    def adamw_in_place(w, g, m, v, t, rate, beta_1, beta_2, epsilon, decay):
+        w *= 1 - rate * decay
         m *= beta_1
         m += (1 - beta_1) * g
         v *= beta_2
@@ -362,7 +379,7 @@ def test_right_answers_may_be_written_in_other_ways():
         weights = np.exp(cache[0] @ query / len(query) ** 0.5)
         return weights / weights.sum() @ cache[1], cache
 
-    assert verdict("7.5", adam_in_place) == "Right."
+    assert verdict("7.5", adamw_in_place) == "Right."
     assert verdict("8.4", cache_as_one_array) == "Right."
     assert verdict("7.2", np.array([[2, 7, 8, 9], [7, 8, 9, 3]])) == "Right."
 
@@ -434,11 +451,12 @@ def test_the_answers_about_training_are_those_of_the_library():
     schedule = kt.WarmupSchedule(256, round(SOLUTIONS["7.4"]))
     np.testing.assert_allclose(np.max(schedule(np.arange(5000))), 0.001, rtol=1e-3)
     w, g = np.random.default_rng(0).normal(size=(2, 3))
-    variable, optimizer = keras.Variable(w), keras.optimizers.Adam(0.1, epsilon=1e-9)
+    variable = keras.Variable(w)
+    optimizer = keras.optimizers.AdamW(0.1, weight_decay=0.2, epsilon=1e-9)
     m = v = np.zeros(3)
     for t in (1, 2, 3):
         optimizer.apply([keras.ops.convert_to_tensor(t * g, "float32")], [variable])
-        w, m, v = SOLUTIONS["7.5"](w, t * g, m, v, t, 0.1, 0.9, 0.999, 1e-9)
+        w, m, v = SOLUTIONS["7.5"](w, t * g, m, v, t, 0.1, 0.9, 0.999, 1e-9, 0.2)
         np.testing.assert_allclose(variable, w, rtol=1e-4)
 
 

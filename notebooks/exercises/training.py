@@ -9,23 +9,25 @@ from exercises.checking import Numbers, Wrong, call, compare, numbers, several
 _END, _LONGEST = 0, 4
 
 
-def _adam(w, g, m, v, t, rate, beta_1, beta_2, epsilon, corrected=True, inside=False, sign=-1):
+def _adamw(
+    w, g, m, v, t, rate, beta_1, beta_2, epsilon, decay, corrected=True, inside=False, sign=-1
+):
     m, v = beta_1 * m + (1 - beta_1) * g, beta_2 * v + (1 - beta_2) * g**2
     mean, square = (m / (1 - beta_1**t), v / (1 - beta_2**t)) if corrected else (m, v)
     root = np.sqrt(square + epsilon) if inside else np.sqrt(square) + epsilon
-    return w + sign * rate * mean / root, m, v
+    return w + sign * rate * mean / root - rate * decay * w, m, v
 
 
-def _adam_step(function):
+def _adamw_step(function):
     random = np.random.default_rng(0)
     w, g, m, later = random.normal(size=(4, 3))
-    zero, settings = np.zeros(3), {"rate": 0.1, "beta_1": 0.9, "beta_2": 0.98, "epsilon": 0.01}
+    zero, (rate, decay) = np.zeros(3), (0.1, 0.2)
     for arguments in ((w, g, zero, zero, 1), (w, later, m, m**2 + 0.5, 3)):
-        arguments = (*arguments, *settings.values())
+        gradient, old_m, _, t = arguments[1:]
+        arguments = (*arguments, rate, 0.9, 0.98, 0.01, decay)
         parts = several(call(function, *arguments), ("the new w", "the new m", "the new v"))
         found_w, found_m, found_v = (numbers(part, (3,)) for part in parts)
-        expected_w, expected_m, expected_v = _adam(*arguments)
-        t = arguments[4]
+        expected_w, expected_m, expected_v = _adamw(*arguments)
         compare(
             found_m,
             expected_m,
@@ -33,6 +35,10 @@ def _adam_step(function):
             (
                 expected_m / (1 - 0.9**t),
                 "m is returned with its correction. Return it as it was before, for the next step.",
+            ),
+            (
+                0.9 * old_m + 0.1 * (gradient + decay * w),
+                "The decay is not a part of the gradient: m and v are those of Adam.",
             ),
         )
         compare(
@@ -47,17 +53,30 @@ def _adam_step(function):
         compare(
             found_w,
             expected_w,
-            "m and v are right. w is not: divide the corrected m by the root of the corrected v.",
+            "m and v are right. w is not: divide the corrected m by the root of the corrected v, "
+            "add decay times the old w, and multiply both by the rate.",
             (
-                _adam(*arguments, corrected=False)[0],
+                expected_w + rate * decay * w,
+                "m and v are right, and w is Adam's: the decay is missing.",
+            ),
+            (
+                expected_w + rate * decay * w - decay * w,
+                "m and v are right. In w, the decay is multiplied by the rate, too.",
+            ),
+            (
+                (expected_w + rate * decay * w) * (1 - rate * decay),
+                "m and v are right. The decay is a share of the old w, not of the new one.",
+            ),
+            (
+                _adamw(*arguments, corrected=False)[0],
                 "m and v are right, but not corrected in w: they begin at 0, so the first ones are "
                 "too small by 1 - beta ** t.",
             ),
             (
-                _adam(*arguments, inside=True)[0],
+                _adamw(*arguments, inside=True)[0],
                 "In w, epsilon is added to the root, not inside it.",
             ),
-            (_adam(*arguments, sign=1)[0], "w goes up the hill: the step is subtracted."),
+            (_adamw(*arguments, sign=1)[0], "w goes up the hill: the step is subtracted."),
         )
 
 
@@ -212,7 +231,7 @@ CHECKS = {
         (1e6, "That is d · w. Asked is w."),
         ((256 * 1e-3) ** -0.5, "The peak is given, and w is asked, not the other way around."),
     ),
-    "7.5": _adam_step,
+    "7.5": _adamw_step,
     "8.1": Numbers(
         [4 / 5, 2 / 4, 1 / 3, 0, 1],
         "Count the runs of the translation, 5, 4, 3 and 2 of them, that the reference has, too.",

@@ -456,19 +456,18 @@ def _begins_to_overfit(history):
 def _learning_rates(optimizer):
     """Returns a function from the number of updates to the learning rate of the last one.
 
-    On JAX, the optimizer itself knows the number of updates only at the end of an epoch.
+    On JAX, the optimizer itself can be read only at the end of an epoch. A user's schedule that is
+    not registered with Keras cannot be computed apart from it: its first rate is returned.
     """
+    first = float(ops.convert_to_numpy(optimizer.learning_rate))
     config = getattr(optimizer, "inner_optimizer", optimizer).get_config()["learning_rate"]
-    try:
-        schedule = keras.optimizers.schedules.deserialize(config)
-    except (TypeError, ValueError):  # a schedule of the user that is not registered
-        schedule = None
-
-    def learning_rate(updates):
-        rate = schedule(updates - 1) if callable(schedule) else optimizer.learning_rate
-        return float(ops.convert_to_numpy(rate))
-
-    return learning_rate
+    schedule = None
+    if isinstance(config, dict):
+        with contextlib.suppress(TypeError, ValueError):
+            schedule = keras.optimizers.schedules.deserialize(config)
+    if schedule is None:
+        return lambda updates: first
+    return lambda updates: float(ops.convert_to_numpy(schedule(updates - 1)))
 
 
 def _check_batches(batches):

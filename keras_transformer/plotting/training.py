@@ -51,9 +51,8 @@ def plot_losses(histories: Any, path: PathLike | None = None) -> tuple[Axes, ...
         histories = {"Losses": histories}
     runs = {name: _read_columns(history) for name, history in histories.items()}
     columns = next(iter(runs.values()))
-    metrics = [
-        x for x in columns if not re.match("epoch|loss|within |learning_rate|validation_", x)
-    ]
+    others = ("epoch", "loss", "learning_rate", "validation_", _WITHIN)
+    metrics = [x for x in columns if not x.startswith(others)]
     small = [x for x in (*metrics[:1], "learning_rate") if x in columns]
     rows = [["loss"] * len(small), small] if small else [["loss"]]
     figure = make_figure(8, 7)

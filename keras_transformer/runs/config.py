@@ -40,9 +40,9 @@ class RunConfig:
     default. A run stores its values in `config.json`, also those that it has chosen for "auto" or
     None.
 
-    A field that is missing from an older `config.json` takes
-    its default, except `decay`, `rotary_base` and `optimizer`: earlier versions had
-    inverse-square-root decay, sinusoids and Adam only.
+    A field that is missing from an older `config.json` takes its default, except `decay`,
+    `rotary_base` and `optimizer`: earlier versions had inverse-square-root decay, sinusoids and
+    Adam only.
 
     Raises:
         ValueError: if a value is out of range.

@@ -433,9 +433,13 @@ def check_history(history):
 
 
 def check_curve(curve):
-    """Raises a ValueError unless each point of a loss curve has three finite numbers."""
+    """Raises a ValueError unless the points of a loss curve have three finite numbers.
+
+    The first one, the number of updates, is positive.
+    """
     for point in curve:
-        if len(point) != 3 or not all(type(x) in (int, float) and abs(x) < math.inf for x in point):
+        finite = all(type(x) in (int, float) and abs(x) < math.inf for x in point)
+        if len(point) != 3 or not finite or point[0] <= 0:
             raise ValueError(f"A point must have three numbers. Received: {excerpt(point)}")
 
 

@@ -83,7 +83,7 @@ class _State:
     def add_point(self, results, updates, learning_rate):
         """Adds the loss of some batches to the curve, whose number of points is limited."""
         totals = functools.reduce(_add, results, [0.0] * 3)
-        if not totals[-1]:  # no tokens
+        if not updates or not totals[-1]:  # only accumulated, or no tokens
             return
         self.curve.append([updates, _means(totals)[0], learning_rate])
         if len(self.curve) == _MAX_POINTS:

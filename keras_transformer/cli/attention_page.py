@@ -18,6 +18,7 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "texts",
+        type=str,
         nargs="+",
         help="folder of a trained run and a sentence; with --bert, one or two texts",
     )

@@ -16,7 +16,7 @@ from keras_transformer.models._token_model import TokenModel
 def _function_instead(name, call):
     """Returns a property for a method of courses that is a function here, which it names."""
 
-    def missing(self):
+    def missing(self: Any) -> None:
         raise AttributeError(
             f"{type(self).__name__} has no method `{name}`: write {call}; True = may attend"
         )

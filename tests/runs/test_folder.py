@@ -154,7 +154,7 @@ def test_a_folder_without_settings_is_not_a_run(tmp_path):
     (tmp_path / "weights").mkdir()
     assert not run.exists
     for read in READERS.values():
-        with pytest.raises(FileNotFoundError, match=r"not a finished run.*train\.py --run"):
+        with pytest.raises(FileNotFoundError, match=r"not a finished run.*train(\.py)? --run"):
             read(run)
     assert not RunFolder(tmp_path / "nowhere").exists
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-sys.path.insert(0, str(DATA))
+sys.path.insert(0, str(DATA / "grammar"))
 
 import contractions  # noqa: E402
 import grammar  # noqa: E402

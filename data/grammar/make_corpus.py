@@ -1,4 +1,4 @@
-"""Generates the English-German corpus: `python data/make_corpus.py`.
+"""Generates the English-German corpus: `python data/grammar/make_corpus.py`.
 
 The corpus consists of the hand-written pairs in `everyday.tsv` and of sentences generated from
 patterns. The random seed of each pattern derives from its name, so the output is reproducible.
@@ -26,11 +26,11 @@ import whereabouts
 from contractions import rephrased
 from parts import PATTERNS, Draw, Unsuitable
 
-HERE = Path(__file__).resolve().parent
-EVERYDAY = HERE / "everyday.tsv"
+DATA = Path(__file__).resolve().parents[1]
+EVERYDAY = DATA / "everyday.tsv"
 # Sentences for tests, which the corpus leaves out.
-HELD_OUT = [HERE / "first-sentences.tsv", HERE / "blind-sentences.tsv"]
-CORPUS = HERE / "english-german.tsv"
+HELD_OUT = [DATA / "first-sentences.tsv", DATA / "blind-sentences.tsv"]
+CORPUS = DATA / "english-german.tsv"
 # Importing these modules registers their patterns in PATTERNS.
 MODULES = (
     statements,

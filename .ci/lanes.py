@@ -102,22 +102,25 @@ class Lane:
 running = {}  # process ids of running lanes
 stop = threading.Event()  # if set, no further lane is started
 
-# Stages run one after another. The lanes of a stage run two at a time, in this order. `make test`
-# and `make test-slow` start two processes each, so each of them has its own stage.
+# Stages run one after another. The lanes of a stage run two at a time, in this order, longest
+# first, so that both cores are busy to the end; the last one starts two processes. The parts of
+# `make test` and `make test-slow` are lanes of their own.
 STAGES = [
     [Lane("install", ".ci/install")],
     [Lane("check", "make check", 1)],
-    [Lane("test", "make test", 6)],
-    # notebooks takes longest and therefore starts first.
     [
+        Lane("test-models", "make test-models", 3),
+        Lane("test-others", "make test-others", 2),
         Lane("notebooks", "make notebooks", 10),
+        Lane("test-jax", "make test-jax", 1),
         Lane("train", ".ci/train", 5),
+        Lane("slow-tensorflow", "make test-slow-tensorflow", 5),
+        Lane("slow-jax", "make test-slow-jax", 5),
         Lane("parity", "make parity", 3),
-        Lane("test-all", "make test-all SLICE={slice}", 4),
         Lane("browser", "make test-browser", 3),
         Lane("docs", "make docs", 1),
     ],
-    [Lane("slow", "make test-slow", 10)],
+    [Lane("test-all", "make test-all SLICE={slice}", 4)],
 ]
 
 
@@ -146,18 +149,18 @@ def run_lanes(stages):
 
 
 def print_table(lanes, seconds):
-    print(f"\n{'lane':10} | {'budget':>7} | {'CPU min':>7} | {'wall min':>8} | remarks")
+    print(f"\n{'lane':15} | {'budget':>7} | {'CPU min':>7} | {'wall min':>8} | remarks")
     for lane in lanes:
         budget = "" if lane.budget is None else f"{lane.budget:.0f}"
         if lane.status is None:
-            print(f"{lane.name:10} | {budget:>7} | {'':7} | {'':8} | {lane.remark}")
+            print(f"{lane.name:15} | {budget:>7} | {'':7} | {'':8} | {lane.remark}")
             continue
         remarks = ["over budget"] if lane.exceeds_budget() else []
         remarks += [f"failed, exit status {lane.status}"] if lane.status else []
         times = f"{lane.cpu:7.2f} | {lane.wall:8.2f}"
-        print(f"{lane.name:10} | {budget:>7} | {times} | {', '.join(remarks)}")
+        print(f"{lane.name:15} | {budget:>7} | {times} | {', '.join(remarks)}")
     total = sum(lane.cpu for lane in lanes)
-    print(f"{'all':10} | {'':7} | {total:7.2f} | {seconds / 60:8.2f} |", flush=True)
+    print(f"{'all':15} | {'':7} | {total:7.2f} | {seconds / 60:8.2f} |", flush=True)
 
 
 def print_warnings(lanes):

@@ -30,7 +30,7 @@ test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-ten
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
 
-train-book: .venv/tensorflow ## train the run of books on PAIRS=pairs.pkl, shortest pairs first (72 minutes)
+train-book: .venv/tensorflow ## train the run of books on PAIRS=pairs.pkl, shortest pairs first (70 minutes)
 	$(BIN)/python scripts/train.py --recipe book $(PAIRS) $(ARGS)
 
 translate: .venv/tensorflow ## translate with the newest run in runs/, or the bundled one; ARGS='"I am hungry."' passes arguments

@@ -252,9 +252,8 @@ def main():
     parser.add_argument("--epochs", type=int, help="number of epochs (default: of the settings)")
     arguments = parser.parse_args()
     settings = read_recipe(arguments.recipe) if arguments.recipe else SETTINGS
-    settings |= {"n_sentences": 10_000, "data": arguments.pairs, "seed": arguments.seed}
-    if arguments.epochs:
-        settings["epochs"] = arguments.epochs
+    given = {"n_sentences": 10_000, "data": arguments.pairs, "seed": arguments.seed}
+    settings = {**settings, **given, **({"epochs": arguments.epochs} if arguments.epochs else {})}
     pairs, rows = kt.read_pairs(arguments.pairs), []
     for name in arguments.fault:
         rows.append(table_row(name, *measure(FAULTS[name], pairs, settings)))

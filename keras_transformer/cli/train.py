@@ -40,26 +40,21 @@ def run(arguments):
         if "data" in settings:
             raise ValueError(f"Give either PAIRS or --data. Received: {pairs}, {settings['data']}")
         settings["data"] = pairs
-    flags, settings = settings, {**(read_recipe(recipe) if recipe else {}), **settings}
+    defaults = read_recipe(recipe) if recipe else {}
+    flags, settings = settings, {**defaults, **settings}
     _check(settings, resume)
     import_backend(tuned=True)
     from keras_transformer.runs.own_model import load_function
 
     run_folder = kt.RunFolder(folder or Path("runs", recipe or _data_name(settings)))
     config = _make_config(run_folder, settings, resume)
-    if recipe:
-        _print_changes(recipe, flags)
+    for name, value in defaults.items():
+        if flags.get(name, value) != value:
+            print(f"Recipe {recipe}: {name} is {flags[name]} instead of {value}")
     # The function that the user names now, never one that the folder of a run names.
     own = "model" in settings and config.has_own_model
     make_model = load_function(settings["model"]) if own else kt.make_model
     kt.train_run(config, run_folder.path, make_model)
-
-
-def _print_changes(recipe, flags):
-    """Prints which settings of a recipe the flags override."""
-    replaced = {name: x for name, x in read_recipe(recipe).items() if flags.get(name, x) != x}
-    for name, value in replaced.items():
-        print(f"Recipe {recipe}: {name} is {flags[name]} instead of {value}")
 
 
 def _check(settings, resume):

@@ -142,7 +142,7 @@ class PreparedDataset:
 
     @property
     def remarks(self) -> list[str]:
-        """What a user should know about the data: dropped pairs and unknown words."""
+        """Remarks on dropped pairs and unknown words, one line each."""
         lines = [f"dropped {n:,} pairs: {reason}" for reason, n in self.dropped.items() if n]
         unknown = unknown_share(self.source_tokenizer, [x for x, _ in self.validation[:1000]])
         if unknown > _MANY_UNKNOWN:

@@ -40,6 +40,12 @@ def test_it_reports_progress_and_example_translations(output):
         assert part in output
     first, second = (part.split("Epoch")[0] for part in output.split("Validation loss")[1:])
     assert first.count("→") == first.count("\n    = ") == 3
+    sources = [
+        [line for line in part.split("\n\n")[0].splitlines()[1:] if line[:3] != "   "]
+        for part in (first, second)
+    ]
+    assert {x for x in sources[1] if x[:2] == "  "} <= {*sources[0], "  (the same translations)"}
+    assert re.search(r"Muon with a learning rate of \S+ after \d+ of \d+ updates, then lin", output)
     assert second.split("\n\n")[0].count("→") <= 3 and second.split("\n\n", 1)[1].count("→") == 5
 
 

@@ -56,11 +56,13 @@ def free_compiled_programs():
         jax.clear_caches()
 
 
-@pytest.fixture(scope="session")
-def other_process():
-    """Starts one process for all tests, because starting it takes seconds."""
-    from layer_contract import OtherProcess
+@pytest.fixture(
+    scope="session", params=("here", pytest.param("elsewhere", marks=pytest.mark.exhaustive))
+)
+def process(request):
+    """Applies saved models in this process, or in one other process for all tests."""
+    from saved_models import OtherProcess, ThisProcess
 
-    process = OtherProcess()
+    process = ThisProcess() if request.param == "here" else OtherProcess()
     yield process
     process.close()

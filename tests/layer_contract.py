@@ -4,16 +4,14 @@ The tests of a layer start with a subclass of `LayerContract` that defines the l
 """
 
 import json
-import os
 import re
-import subprocess
-import sys
 from typing import NamedTuple
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from quick import exhaustive_on_jax, some_of
 
 from keras_transformer.settings import SETTING_NAMES, BlockSettings
 from keras_transformer.testing import as_model, check_dtypes, check_gradients, check_save_and_load
@@ -32,11 +30,6 @@ STACK_NORMS = pytest.mark.parametrize(
     ids=("post_norm", "pre_norm"),
 )
 HALF_POLICIES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
-# JAX takes a second to compile each policy. float16 always runs because its range is smaller.
-_POLICIES = (
-    pytest.param("mixed_bfloat16", marks=() if EAGERLY else pytest.mark.exhaustive),
-    "mixed_float16",
-)
 
 
 class LayerContract:
@@ -71,6 +64,7 @@ class LayerContract:
             cls._called = _Called(layer, inputs, output(layer, inputs), *as_model(layer, inputs))
         return cls._called
 
+    @exhaustive_on_jax
     def test_build_and_call_create_the_same_weights(self, called):
         built = self.make()
         if called.layer.weights:
@@ -112,13 +106,15 @@ class LayerContract:
         assert (again.name, again.trainable) == ("another", False)
         assert again.dtype_policy.name == "mixed_bfloat16"
 
-    def test_saved_and_loaded_in_another_process(self, called, other_process):
-        check_save_and_load(called.model, called.values, load=other_process.load)
+    def test_saved_and_loaded(self, called, process):
+        check_save_and_load(called.model, called.values, load=process.load)
 
-    @pytest.mark.parametrize("policy", _POLICIES)
+    @exhaustive_on_jax
+    @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
     def test_half_precision_is_finite(self, policy):
         check_dtypes(lambda policy: self.make(dtype=policy), self.inputs(), [policy])
 
+    @exhaustive_on_jax
     def test_one_step_changes_only_the_trainable_weights(self, called):
         check_gradients(called.model, called.values, without=self.zero_gradients)
 
@@ -166,77 +162,18 @@ def check_dropout(layer, *inputs):
     np.testing.assert_array_equal(numpy(layer(*inputs)), outputs[2])
 
 
-def check_saved(model, inputs, folder, other_process):
-    """Asserts that a saved model gives the same output in another process.
+def check_saved(model, inputs, folder, process):
+    """Asserts that a saved model gives the same output.
 
     Args:
         model: a Keras model.
         inputs: list of arrays.
         folder: an empty folder.
-        other_process: an `OtherProcess`.
+        process: a `ThisProcess`.
     """
     model.save(folder / "model.keras")
-    np.savez(folder / "inputs.npz", *inputs)
-    other_process.run(folder)
-    np.testing.assert_allclose(np.load(folder / "output.npy"), numpy(model(inputs)), atol=1e-6)
-
-
-class OtherProcess:
-    """A separate Python process that loads and applies saved models."""
-
-    def __init__(self):
-        environment = {**os.environ, "KERAS_BACKEND": keras.config.backend()}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _OTHER_PROCESS],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-
-    def load(self, path):
-        """Returns a function that applies the model saved at `path` in the other process."""
-
-        def apply(inputs):
-            np.savez(path.parent / "inputs.npz", *inputs)
-            self.run(path.parent)
-            return np.load(path.parent / "output.npy")
-
-        return apply
-
-    def run(self, folder):
-        """Loads `model.keras`, applies it to `inputs.npz`, and writes `output.npy`."""
-        print(folder, file=self._process.stdin, flush=True)
-        answer = self._process.stdout.readline()
-        assert answer == "done\n", answer.replace("\\n", "\n")
-
-    def close(self):
-        self._process.communicate()
-
-
-_OTHER_PROCESS = """
-import sys
-import traceback
-
-import keras
-import numpy as np
-
-import keras_transformer.layers
-import keras_transformer.models
-
-for line in sys.stdin:
-    folder = line.rstrip()
-    try:
-        model = keras.models.load_model(folder + "/model.keras")
-        inputs = list(np.load(folder + "/inputs.npz").values())
-        # JAX compiles a whole model in less time than each of its operations.
-        jax = keras.config.backend() == "jax"
-        y = model.predict_on_batch(inputs) if jax else model(inputs)
-        np.save(folder + "/output.npy", keras.ops.convert_to_numpy(y))
-        print("done", flush=True)
-    except Exception:
-        print(repr(traceback.format_exc()), flush=True)
-"""
+    loaded = process.load(folder / "model.keras")
+    np.testing.assert_allclose(loaded(inputs), numpy(model(inputs)), atol=1e-6)
 
 
 def symbols(inputs):

@@ -1,6 +1,12 @@
 """Marks the test cases that `make test` skips and `make test-all` runs."""
 
+import keras
 import pytest
+
+
+def exhaustive_on_jax(test):
+    """Marks a test whose law does not depend on the backend, but which JAX compiles for seconds."""
+    return pytest.mark.exhaustive(test) if keras.config.backend() == "jax" else test
 
 
 def some_of(cases, quick):

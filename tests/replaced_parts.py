@@ -205,7 +205,7 @@ def encoder_layer(model, settings):
 
 
 def decoder_layer(model, settings):
-    model.decoder.layers = (LateLayer(settings=settings), model.decoder.layers[1])
+    model.decoder.layers = (LateLayer(settings=settings), model.decoder.layers[0])
 
 
 def shared_layers(model, settings):
@@ -217,7 +217,21 @@ def encoder(model, settings):
     model.encoder = ConvolutionLayer(settings.d_model)
 
 
+def several_with_cache(model, settings):
+    for replace in (feed_forward, score, normalization, no_residual, embedding_of_keras):
+        replace(model, settings)
+    output_projection(model, settings)
+
+
+def several_without_cache(model, settings):
+    for replace in (windowed, cross_attention_of_keras, feed_forward_of_keras, learned_positions):
+        replace(model, settings)
+    encoder_layer(model, settings)
+
+
 REPLACEMENTS = {
+    "several_with_cache": (several_with_cache, True),
+    "several_without_cache": (several_without_cache, False),
     "feed_forward": (feed_forward, True),
     "feed_forward_of_keras": (feed_forward_of_keras, True),
     "score": (score, True),

@@ -41,8 +41,6 @@ LENGTHS = (
     r"{0} takes neither a vocabulary size nor .*: write {0}\(h, d_k, d_v, d_model, d_ff, {1}\)"
 )
 
-every_backend = pytest.mark.every_backend
-
 
 def ids_of(value):
     return getattr(value, "__name__", None)
@@ -72,7 +70,6 @@ def names(tmp_path, monkeypatch):
     return defined
 
 
-@every_backend
 def test_the_calls_in_the_document_run(names):
     calls = table_calls()
     assert len(calls) > 35
@@ -174,7 +171,6 @@ def test_names_without_a_counterpart_keep_the_message_of_keras():
 # Calls
 
 
-@every_backend
 @pytest.mark.parametrize("layer_class", (*BLOCKS, *STACKS), ids=ids_of)
 def test_training_may_be_the_last_positional_argument(layer_class):
     layer = layer_class(settings=SETTINGS)
@@ -185,7 +181,6 @@ def test_training_may_be_the_last_positional_argument(layer_class):
     assert np.abs(numpy(layer(*inputs, None, False)) - expected).max() > 1e-3
 
 
-@every_backend
 def test_the_inputs_of_a_model_may_be_separate_arguments():
     model = make_model()
     expected = numpy(model((IDS, IDS)))
@@ -200,7 +195,6 @@ def test_the_inputs_of_a_model_may_be_separate_arguments():
         assert np.abs(numpy(outputs) - expected).max() > 0.1
 
 
-@every_backend
 def test_separate_arguments_build_a_functional_model_that_can_be_saved(tmp_path):
     inputs = [keras.Input((None,), dtype="int32", name=name) for name in ("source", "target")]
     model = keras.Model(inputs, make_model()(*inputs))
@@ -209,7 +203,6 @@ def test_separate_arguments_build_a_functional_model_that_can_be_saved(tmp_path)
     np.testing.assert_allclose(numpy(loaded([IDS, IDS])), numpy(model([IDS, IDS])), atol=1e-6)
 
 
-@every_backend
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

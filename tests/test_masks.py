@@ -1,14 +1,10 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
 from layer_contract import dtype_of
 
 from keras_transformer._utils.special_tokens import PADDING_ID
-from keras_transformer.layers import Encoder, PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
-from keras_transformer.settings import BlockSettings
-from keras_transformer.testing import check_no_future_leak
 
 pytestmark = pytest.mark.every_backend
 
@@ -67,20 +63,6 @@ def test_one_mask_is_returned_unchanged_and_no_masks_give_none():
 def test_three_masks_are_combined_by_logical_and():
     masks = [np.array(x, bool) for x in ([1, 1, 1, 0], [1, 1, 0, 1], [0, 1, 1, 1])]
     np.testing.assert_array_equal(array(combine_masks(*masks)), [0, 1, 0, 0])
-
-
-def test_a_decoder_only_model_of_unknown_length(tmp_path):
-    ids = keras.Input((None,), dtype="int32")
-    x = PositionEmbeddingFixedWeights(None, 9, 8)(ids)
-    encoder = Encoder(settings=BlockSettings(h=2, d_model=8, d_ff=16, rotary_base=100.0))
-    mask = combine_masks(padding_mask(ids), causal_mask(ids))
-    model = keras.Model(ids, keras.layers.Dense(9)(encoder(x, attention_mask=mask)))
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    check_no_future_leak(loaded, np.array([[4, 5, 6], [4, 5, 6]], "int32"))
-    longer = np.array([[4, 5, 6, 7, 8]], "int32")
-    found, expected = (ops.convert_to_numpy(x(longer)) for x in (loaded, model))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_the_causal_mask_of_ids_is_that_of_their_length():

@@ -78,6 +78,7 @@ def test_loss_curves_are_written_as_png(tmp_path, histories):
     assert os.listdir(tmp_path) == ["curves.png"]
 
 
+@pytest.mark.slow
 def test_loss_curves_depend_on_the_history(tmp_path):
     images = []
     for losses in ([4.0, 2.5, 3.0], [4.0, 2.5, 3.0], [4.0, 2.0, 3.0]):
@@ -273,6 +274,7 @@ VITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", (plot_patch_filters, plot_position_similarity))
 @pytest.mark.parametrize("options", some_of(VITS, quick=("color", "one patch")))
 def test_vision_transformer_plots_are_written_as_png(tmp_path, plot, options):
@@ -282,6 +284,7 @@ def test_vision_transformer_plots_are_written_as_png(tmp_path, plot, options):
     assert os.listdir(tmp_path) == ["image.png"]
 
 
+@pytest.mark.slow
 def test_number_of_filters_is_limited(tmp_path):
     for count, shown in ((64, 20), (5, 5)):
         plot_patch_filters(make_vit(), tmp_path / "filters.svg", count)
@@ -309,6 +312,7 @@ def test_each_patch_has_a_similarity_map(tmp_path):
     assert "<!-- cosine similarity -->" in image
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plot",
     (

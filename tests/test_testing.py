@@ -66,7 +66,6 @@ def fails(match):
 
 
 class TestFutureLeak:
-    @pytest.mark.every_backend
     def test_causal_attention_passes(self):
         keras_layer, ours = keras.layers.MultiHeadAttention(2, 3), MultiHeadAttention(2, 3, 5, 8)
         testing.check_no_future_leak(lambda x: keras_layer(x, x, use_causal_mask=True), X)
@@ -105,7 +104,6 @@ class TestFutureLeak:
 
 
 class TestInputsUsed:
-    @pytest.mark.every_backend
     def test_attention_over_vectors_passes(self):
         layer = MultiHeadAttention(2, 3, 5, 8)
         testing.check_inputs_used(lambda x: layer(x, x, x), X)
@@ -192,7 +190,6 @@ def cached_attention(shift=0):
 
 
 class TestCache:
-    @pytest.mark.every_backend
     def test_the_steps_of_a_decoder_layer_pass(self):
         layer = DecoderLayer(**BLOCK_SIZES)
         layer.build(X.shape, Z.shape)
@@ -240,7 +237,6 @@ class TestCache:
 
 
 class TestSaving:
-    @pytest.mark.every_backend
     def test_keras_and_custom_layers_pass(self):
         layer = keras.layers.MultiHeadAttention(2, 3)
         testing.check_save_and_load(layer, {"query": X, "value": Z})
@@ -307,7 +303,6 @@ class _Untracked(keras.layers.Layer):
 
 
 class TestGradients:
-    @pytest.mark.every_backend
     def test_attention_passes_except_for_the_key_bias(self):
         layer, inputs = keras.layers.MultiHeadAttention(2, 3), {"query": X, "value": Z}
         testing.check_gradients(layer, inputs, without=("key/bias",))
@@ -339,7 +334,6 @@ def _sqrt_of_zero(x):
 
 
 class TestHalfPrecision:
-    @pytest.mark.every_backend
     def test_attention_passes_with_fully_masked_queries(self):
         inputs = {"queries": X, "keys": Z, "values": Z, "attention_mask": np.ones((2, 1, 7), bool)}
         testing.check_dtypes(lambda dtype: MultiHeadAttention(2, 3, 5, 8, dtype=dtype), inputs)
@@ -379,7 +373,6 @@ class TestOverfit:
         x = keras.layers.Embedding(9, 8)(ids[:, :seen])
         return keras.Model(ids, keras.layers.Dense(9)(keras.layers.Flatten()(x)))
 
-    @pytest.mark.every_backend
     def test_only_a_model_that_uses_its_input_can_overfit(self):
         rng = np.random.default_rng(0)
         ids, targets = rng.integers(1, 9, (30, 6)), rng.integers(0, 9, 30)

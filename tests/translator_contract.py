@@ -110,8 +110,8 @@ class TranslatorContract(_ContractBase):
         recreated.set_weights(model.get_weights())
         np.testing.assert_allclose(logits_of(recreated), logits_of(model), atol=1e-6)
 
-    def test_saved_and_loaded_in_another_process(self, variant, model, tmp_path, other_process):
-        check_saved(model, [SOURCE, TARGET_INPUT], tmp_path, other_process)
+    def test_saved_and_loaded(self, variant, model, tmp_path, process):
+        check_saved(model, [SOURCE, TARGET_INPUT], tmp_path, process)
 
     def test_step_by_step_logits_match_call(self, variant, model):
         np.testing.assert_allclose(step_logits(model, *GAPS), logits_of(model, *GAPS), atol=1e-5)
@@ -143,6 +143,7 @@ class TranslatorContract(_ContractBase):
 class LearningContract(_ContractBase):
     """Properties that do not depend on the variant, so testing one is enough."""
 
+    @pytest.mark.slow
     def test_graph_mode_matches_eager_mode_at_any_length(self, variant, model):
         for t in (3, 5):
             y = model.predict((SOURCE, TARGET_INPUT[:, :t]), verbose=0)
@@ -194,6 +195,7 @@ class LearningContract(_ContractBase):
         other.load_weights(tmp_path / "a.weights.h5")
         np.testing.assert_allclose(logits_of(other), logits_of(model), atol=1e-6)
 
+    @pytest.mark.slow
     def test_forty_steps_with_copies_and_a_longer_cache(self, variant, model):
         """Each sentence has three adjacent rows, with a continuation of its own in each."""
         targets = np.random.default_rng(0).integers(3, 13, (6, 40)).astype("int32")
@@ -203,6 +205,7 @@ class LearningContract(_ContractBase):
             expected = logits_of(model, SOURCE, targets[i::3])
             np.testing.assert_allclose(found[i::3], expected, atol=1e-5)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
     def test_half_precision_is_close_and_finite_even_for_all_padding(self, variant, policy):
         model, half = self.make(**variant), self.make(**variant, dtype=policy)

@@ -98,11 +98,12 @@ def test_closing_ends_the_thread(error):
     assert not thread.is_alive()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     keras.config.backend() != "tensorflow", reason="tests the allocator of TensorFlow"
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="tests the allocator of glibc")
-@pytest.mark.parametrize("loop", ["trainer", pytest.param("fit", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("loop", ["trainer", "fit"])
 def test_memory_is_not_mapped_again_in_each_step(tmp_path, loop):
     """Counts page faults per step in a process set up like the scripts.
 

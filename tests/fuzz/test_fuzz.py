@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_hostile_input_is_served_or_refused():
     command = [sys.executable, Path(__file__).with_name("run.py"), "--cases", "200", "--jobs", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

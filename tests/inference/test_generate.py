@@ -26,7 +26,7 @@ TEXT = [
 ]
 TOKENIZER = WordTokenizer.train(TEXT)
 V = TOKENIZER.vocab_size
-SETTINGS = BlockSettings(h=2, d_model=24, d_ff=48, n=2, rate=0.0)
+SETTINGS = BlockSettings(h=2, d_model=24, d_ff=48, n=1, rate=0.0)
 MAKERS = {
     "lstm": lambda: LSTMLanguageModel(V, 24, 32, n=2, rate=0.0),
     "transformer": lambda: TransformerLanguageModel(V, settings=SETTINGS),

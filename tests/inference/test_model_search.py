@@ -16,8 +16,6 @@ from keras_transformer.inference.rules import make_constraints
 from keras_transformer.models import TransformerModel
 from keras_transformer.models.numpy_transformer import NumpyTransformer
 
-pytestmark = pytest.mark.every_backend
-
 JAX = keras.config.backend() == "jax"
 SIZES = {
     "enc_vocab_size": 11,
@@ -111,6 +109,7 @@ def greedy_tokens(model, request):
 
 
 class TestGreedy:
+    @pytest.mark.every_backend
     def test_equals_search_without_cache(self, model, greedy_search):
         found = greedy_search(make_request())
         np.testing.assert_array_equal(found["tokens"][:, 0], greedy_tokens(model, make_request()))
@@ -128,6 +127,7 @@ class TestGreedy:
         assert list(found) == ["tokens"]
         np.testing.assert_array_equal(found["tokens"][:, 0], greedy_tokens(model, make_request()))
 
+    @pytest.mark.every_backend
     def test_half_precision(self, model):
         half = make_model(norm_first=True, dtype="mixed_bfloat16")
         found = compile_search(half, with_scores=True)(make_request())
@@ -136,6 +136,7 @@ class TestGreedy:
         np.testing.assert_allclose(found["scores"], expected, atol=0.3)
 
 
+@pytest.mark.every_backend
 class TestBeam:
     def test_scores_are_log_likelihoods_divided_by_the_penalty(self, model, beam_search):
         found = beam_search(make_request())
@@ -166,6 +167,7 @@ class TestGreedyAndBeam:
         np.testing.assert_allclose(found["scores"], batched["scores"][rows], rtol=1e-4)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(JAX, reason="JAX always compiles with XLA")
 @pytest.mark.parametrize("name", some_of(("greedy_search", "beam_search"), quick=("beam_search",)))
 def test_xla_gives_the_same_result(model, name, request):
@@ -199,6 +201,7 @@ def sampling(model):
     return compile_search(model, options, with_scores=True, with_forced=True)
 
 
+@pytest.mark.every_backend
 class TestSampling:
     def random_numbers(self, seed=0):
         return np.random.default_rng(seed).random((6, 3, 8)).astype("float32")
@@ -255,6 +258,7 @@ def request_for(options, min_length=0, forced=()):
     return request
 
 
+@pytest.mark.every_backend
 @pytest.mark.parametrize("case", some_of(NUMPY_CASES, NUMPY_QUICK))
 def test_numpy_search_equals_the_compiled_search(model, case):
     options, constraints = SearchOptions(**case[0]), case[1]

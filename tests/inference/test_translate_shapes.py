@@ -62,6 +62,7 @@ def test_many_lengths_need_few_shapes(traced):
     assert len(shapes) == first
 
 
+@pytest.mark.exhaustive
 def test_many_numbers_of_sentences_need_few_shapes(traced):
     model, shapes = traced
     translate = make_translate(model)
@@ -84,6 +85,7 @@ def test_seed_and_length_ratios_do_not_recompile(traced):
     assert len(shapes) == TRACES
 
 
+@pytest.mark.exhaustive
 def test_scores_do_not_recompile_a_beam_search(traced):
     model, shapes = traced
     translate = make_translate(model)

@@ -22,8 +22,6 @@ from keras_transformer import Translate
 from keras_transformer.inference import numpy_copy, numpy_search
 from keras_transformer.models.numpy_transformer import NumpyTransformer
 
-pytestmark = pytest.mark.every_backend
-
 THREADS = 6
 OPTIONS = [
     {},
@@ -84,12 +82,14 @@ def check_load(translate, calls):
                 assert [x.score for x in some] == scores
 
 
+@pytest.mark.every_backend
 def test_threads_get_their_own_translations(monkeypatch):
     monkeypatch.setattr(numpy_search, "_count_threads", lambda: 2)
     check_load(make_translate(batch_tokens=16), make_calls(10, OPTIONS))
 
 
 @pytest.mark.slow
+@pytest.mark.every_backend
 @pytest.mark.parametrize("options", ({}, OPTIONS[2]), ids=("greedy", "beam"))
 def test_threads_share_the_graph_of_the_backend(options):
     """The threads trace and run the search and the attention weights without a first call."""

@@ -22,7 +22,6 @@ class TestPostNorm(Contract):
         return AddNormalization(rate=0.1, **kwargs)
 
 
-@pytest.mark.every_backend
 @pytest.mark.filterwarnings("ignore:Gradients do not exist")
 class TestPreNorm(Contract):
     zero_gradients = ("gamma", "beta")  # `sublayer_input` applies the norm, not `call`

@@ -1,6 +1,5 @@
 import keras
 import numpy as np
-import pytest
 from layer_contract import (
     LayerContract,
     check_sizes_are_refused,
@@ -14,7 +13,6 @@ from keras_transformer.layers import AdditiveAttention, record_attention
 from keras_transformer.testing import check_overfit
 
 
-@pytest.mark.every_backend
 class TestContract(LayerContract):
     def inputs(self):
         return {

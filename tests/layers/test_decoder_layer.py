@@ -32,7 +32,6 @@ class Contract(LayerContract):
         }
 
 
-@pytest.mark.every_backend
 class TestPostNorm(Contract):
     def make(self, **kwargs):
         return DecoderLayer(**BLOCK_SIZES, **kwargs)

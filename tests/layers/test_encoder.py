@@ -36,7 +36,6 @@ class TestPostNorm(Contract):
         return Encoder(**SIZES, **kwargs)
 
 
-@pytest.mark.every_backend
 class TestPreNorm(Contract):
     def make(self, **kwargs):
         return make(activation="gelu", norm_first=True, **kwargs)

@@ -27,7 +27,6 @@ class Contract(LayerContract):
         return {"x": normal(2, 5, 8), "attention_mask": padding(5, 3)}
 
 
-@pytest.mark.every_backend
 class TestPostNorm(Contract):
     def make(self, **kwargs):
         return EncoderLayer(**BLOCK_SIZES, **kwargs)

@@ -1,11 +1,9 @@
 import numpy as np
-import pytest
 from layer_contract import LayerContract, check_sizes_are_refused, normal, numpy
 
 from keras_transformer.layers import FeedForward
 
 
-@pytest.mark.every_backend
 class TestContract(LayerContract):
     def inputs(self):
         return {"x": normal(2, 5, 8)}

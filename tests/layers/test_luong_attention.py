@@ -41,7 +41,6 @@ class TestConcat(Contract):
     arguments = ("concat",)
 
 
-@pytest.mark.every_backend
 class TestMonotonic(Contract):
     arguments = ("general", 2, "monotonic", True)
 

@@ -14,7 +14,6 @@ from keras_transformer.layers import PatchEmbedding
 SIZES = {"image_size": (4, 6), "patch_size": 2, "output_dim": 5}
 
 
-@pytest.mark.every_backend
 class TestPatches(LayerContract):
     def inputs(self):
         return {"images": normal(2, 4, 6, 3)}

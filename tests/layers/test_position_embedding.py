@@ -21,7 +21,6 @@ EITHER = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.every_backend
 class TestFixedPositions(LayerContract):
     def inputs(self):
         return {"ids": IDS}
@@ -38,7 +37,6 @@ class TestFrozen(LayerContract):
         return PositionEmbeddingFixedWeights(**SIZES, freeze_words=True, **kwargs)
 
 
-@pytest.mark.every_backend
 class TestLearnedPositions(LayerContract):
     def inputs(self):
         return {"ids": IDS}

@@ -37,7 +37,6 @@ class Contract(LayerContract):
         return {"x": X, "encoder_output": Z, "attention_mask": MASK}
 
 
-@pytest.mark.every_backend
 class TestBahdanau(Contract):
     def make(self, **kwargs):
         return BahdanauDecoder(**SIZES, **kwargs)

@@ -8,8 +8,6 @@ from layer_contract import HALF_POLICIES, normal, numpy
 from keras_transformer import BlockSettings, MultiHeadAttention, rotary_embedding
 from keras_transformer.layers import Encoder
 
-pytestmark = pytest.mark.every_backend
-
 X, Y = normal(2, 3, 5, 8), normal(2, 3, 5, 8, seed=1)  # (B, N, T, H)
 
 

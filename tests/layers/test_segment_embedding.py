@@ -17,7 +17,6 @@ IDS = np.array([[5, 6, 7, 2, 0], [3, 4, 2, 0, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 1, 1, 0], [0, 1, 1, 0, 0]], "int32")
 
 
-@pytest.mark.every_backend
 class TestTwoSegments(LayerContract):
     def inputs(self):
         return {"ids": IDS, "segments": SEGMENTS}

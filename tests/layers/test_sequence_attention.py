@@ -12,7 +12,6 @@ from layer_contract import (
 from keras_transformer.layers import SequenceAttention, record_attention
 
 
-@pytest.mark.every_backend
 class TestContract(LayerContract):
     def inputs(self):
         return {"x": normal(2, 7, 3), "attention_mask": padding(7, 4)}

@@ -138,8 +138,8 @@ class TestSaving:
         recreated.set_weights(model.get_weights())
         np.testing.assert_allclose(numpy(recreated(inputs)), y, atol=1e-6)
 
-    def test_saved_and_loaded_in_another_process(self, tmp_path, other_process):
-        check_saved(with_random_weights(), [IDS, SEGMENTS], tmp_path, other_process)
+    def test_saved_and_loaded(self, tmp_path, process):
+        check_saved(with_random_weights(), [IDS, SEGMENTS], tmp_path, process)
 
     def test_the_pooler_is_saved(self, tmp_path):
         model = with_random_weights()

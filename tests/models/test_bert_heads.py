@@ -111,6 +111,7 @@ def test_one_step_changes_every_weight(model_class):
         assert (change > 1e-7) != weight.path.endswith(zero_gradient), weight.path
 
 
+@pytest.mark.slow
 def test_the_loss_covers_only_the_masked_tokens():
     """A third position that is padding does not change the loss."""
     model = compiled(with_random_weights(PretrainingBert))
@@ -142,14 +143,12 @@ class TestSaving:
             np.testing.assert_allclose(outputs(loaded)[name], expected, atol=1e-6)
 
     @MODEL_CLASSES
-    def test_saved_and_loaded_in_another_process(self, model_class, tmp_path, other_process):
+    def test_saved_and_loaded(self, model_class, tmp_path, process):
         model = with_random_weights(model_class)
         symbolic = [keras.Input((None,), dtype="int32") for _ in inputs_of(model)]
         first = next(iter(model(tuple(symbolic))))
         keras.Model(symbolic, model(tuple(symbolic))[first]).save(tmp_path / "model.keras")
-        np.savez(tmp_path / "inputs.npz", *inputs_of(model))
-        other_process.run(tmp_path)
-        found = np.load(tmp_path / "output.npy")
+        found = process.load(tmp_path / "model.keras")(inputs_of(model))
         np.testing.assert_allclose(found, outputs(model)[first], atol=1e-5)
 
     def test_a_saved_body_can_be_reused_for_another_task(self, tmp_path):
@@ -162,6 +161,7 @@ class TestSaving:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
 @MODEL_CLASSES
 def test_half_precision_is_finite_even_for_all_padding(model_class, policy):

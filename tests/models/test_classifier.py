@@ -85,11 +85,12 @@ class TestSaving:
         np.testing.assert_allclose(numpy(recreated(IDS)), y, atol=1e-6)
 
     @POOLINGS
-    def test_saved_and_loaded_in_another_process(self, pooling, tmp_path, other_process):
+    def test_saved_and_loaded(self, pooling, tmp_path, process):
         model = with_random_weights(pooling=pooling)
-        check_saved(model, [IDS, SEGMENTS], tmp_path, other_process)
+        check_saved(model, [IDS, SEGMENTS], tmp_path, process)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", HALF_POLICIES)
 @POOLINGS
 def test_half_precision_is_finite_even_for_all_padding(pooling, policy):

@@ -40,10 +40,10 @@ def test_output_depends_on_the_input_steps(attention):
 
 
 @BOTH
-def test_saved_and_loaded_in_another_process(attention, tmp_path, other_process):
+def test_saved_and_loaded(attention, tmp_path, process):
     inputs = keras.Input((20, 1))
     model = keras.Model([inputs], make(attention)(inputs))
-    check_saved(model, [X], tmp_path, other_process)
+    check_saved(model, [X], tmp_path, process)
 
 
 @BOTH

@@ -14,6 +14,7 @@ from layer_contract import (
 )
 from quick import some_of
 
+import keras_transformer as kt
 from keras_transformer.models import LSTMLanguageModel, TransformerLanguageModel
 from keras_transformer.objectives.losses import masked_cross_entropy
 from keras_transformer.testing import check_no_future_leak
@@ -106,6 +107,7 @@ def test_padding_on_either_side_does_not_change_logits(variant, before):
     np.testing.assert_allclose(found[padded != 0], logits[TOKENS != 0], atol=1e-5)
 
 
+@pytest.mark.slow
 @ALL
 def test_graph_mode_matches_eager_mode_at_any_length(variant):
     model = with_random_weights(variant)
@@ -157,10 +159,10 @@ class TestConfig:
         assert (recreated.name, recreated.dtype_policy.name) == ("another", "mixed_bfloat16")
 
     @ALL
-    def test_saved_and_loaded_in_another_process(self, variant, tmp_path, other_process):
+    def test_saved_and_loaded(self, variant, tmp_path, process):
         model = with_random_weights(variant)
         tokens = keras.Input((None,), dtype="int32")
-        check_saved(keras.Model([tokens], model(tokens)), [TOKENS], tmp_path, other_process)
+        check_saved(keras.Model([tokens], model(tokens)), [TOKENS], tmp_path, process)
 
 
 @KINDS
@@ -195,6 +197,7 @@ def test_tokens_of_another_rank_are_refused(kind, tokens, is_built):
         model(tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="only TensorFlow's SavedModel")
 @KINDS
 def test_an_exported_model_takes_any_length(kind, tmp_path):
@@ -205,3 +208,17 @@ def test_an_exported_model_takes_any_length(kind, tmp_path):
     model.export(tmp_path / "exported", verbose=False)
     exported = tf.saved_model.load(tmp_path / "exported")
     np.testing.assert_allclose(numpy(exported.serve(TOKENS)), numpy(model(TOKENS)), atol=1e-5)
+
+
+def test_a_functional_model_of_unknown_length(tmp_path):
+    ids = keras.Input((None,), dtype="int32")
+    x = kt.PositionEmbeddingFixedWeights(None, 9, 8)(ids)
+    encoder = kt.Encoder(settings=kt.BlockSettings(h=2, d_model=8, d_ff=16, rotary_base=100.0))
+    mask = kt.combine_masks(kt.padding_mask(ids), kt.causal_mask(ids))
+    model = keras.Model(ids, keras.layers.Dense(9)(encoder(x, attention_mask=mask)))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    check_no_future_leak(loaded, np.array([[4, 5, 6], [4, 5, 6]], "int32"))
+    longer = np.array([[4, 5, 6, 7, 8]], "int32")
+    found, expected = (numpy(x(longer)) for x in (loaded, model))
+    np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from layer_contract import BAD_RATES, check_refused, check_sizes_are_refused, numpy
+from quick import some_of
 from translator_contract import (
     SOURCE,
     TARGET_INPUT,
@@ -25,7 +26,7 @@ VARIANTS = {
     "predictive": {"attention": "luong", "window": 2, "alignment": "predictive"},
     "unidirectional": {"attention": "luong", "units": 7, "bidirectional": False},
 }
-ALL = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+ALL = pytest.mark.parametrize("variant", some_of(VARIANTS, quick=("luong_lstm", "predictive")))
 
 
 class _Recurrent:

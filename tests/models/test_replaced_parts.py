@@ -1,11 +1,12 @@
 """Every part of a Transformer can be replaced, and translating follows it."""
 
+import dataclasses
 import warnings
 
 import keras
 import numpy as np
 import pytest
-from layer_contract import EAGERLY, numpy
+from layer_contract import EAGERLY, HALF_POLICIES, numpy
 from quick import some_of
 from replaced_parts import (
     REPLACEMENTS,
@@ -43,14 +44,14 @@ def built(model):
     return model
 
 
-QUICK = ("feed_forward", "score", "windowed", "self_attention_of_keras", "encoder_layer")
+QUICK = ("several_with_cache", "several_without_cache")
 
 
 @pytest.fixture(scope="module", params=some_of(list(REPLACEMENTS), QUICK))
 def replacement(request):
     """A changed model with random weights, and whether its decoder has a cache."""
     replace, cached = REPLACEMENTS[request.param]
-    model = built(make(replace))
+    model = built(make(replace, settings=dataclasses.replace(SETTINGS, n=1)))
     random = np.random.default_rng(0)
     model.set_weights([x + random.normal(0, 0.2, x.shape) for x in model.get_weights()])
     return model, cached
@@ -102,7 +103,8 @@ def test_one_update_changes_each_weight(replacement):
     model.set_weights(before)
 
 
-@pytest.mark.parametrize("policy", ("mixed_bfloat16", "mixed_float16"))
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
 def test_mixed_precision_is_close(policy):
     def replace(model, settings):
         for name in ("feed_forward", "mean_attention", "normalization"):
@@ -113,6 +115,7 @@ def test_mixed_precision_is_close(policy):
     np.testing.assert_allclose(numpy(half(INPUTS)), numpy(model(INPUTS)), atol=0.1)
 
 
+@pytest.mark.slow
 def test_attention_weights_of_parts_that_give_them():
     model = built(make(REPLACEMENTS["mean_attention"][0]))
     with pytest.warns(UserWarning, match="Decoding"):
@@ -242,6 +245,7 @@ def test_a_tied_output_needs_a_target_embedding_with_logits():
     assert built(model)(INPUTS).shape == (2, 3, model.dec_vocab_size)
 
 
+@pytest.mark.slow
 def test_learned_positions_limit_the_length_of_translations():
     def replace(model, settings):
         for name in ("source_embedding", "target_embedding"):

@@ -142,11 +142,11 @@ class TestSaving:
         np.testing.assert_allclose(logits_of(recreated), y, atol=1e-6)
 
     @HEADS
-    def test_saved_and_loaded_in_another_process(self, d_head, tmp_path, other_process):
+    def test_saved_and_loaded(self, d_head, tmp_path, process):
         model = with_random_weights(d_head=d_head)
 
         inputs = keras.Input((4, 6, 3))
-        check_saved(keras.Model([inputs], model(inputs)), [IMAGES], tmp_path, other_process)
+        check_saved(keras.Model([inputs], model(inputs)), [IMAGES], tmp_path, process)
 
     def test_a_fine_tuned_model_is_saved_and_loaded(self, tmp_path):
         tuned = with_random_weights().for_fine_tuning(3, image_size=(8, 12))
@@ -157,6 +157,7 @@ class TestSaving:
         np.testing.assert_allclose(logits_of(loaded, images), logits_of(tuned, images), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", some_of(list(HALF_POLICIES), quick=("mixed_float16",)))
 def test_half_precision_is_finite_and_close(policy):
     model, half = make(d_head=9), make(d_head=9, dtype=policy)

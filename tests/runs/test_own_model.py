@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 from layer_contract import numpy
+from quick import some_of
 from replaced_parts import REPLACEMENTS, GatedFeedForward
 from tiny import PAIRS, make_batches, make_dataset
 from translating import write_run
@@ -57,6 +58,7 @@ def gated_run(pairs, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_of_an_own_model_is_loaded_with_its_function(gated_run):
     assert json.loads((gated_run / "config.json").read_text())["model"] == f"{__name__}:make_gated"
     translate = kt.Translate.from_run(gated_run, make_model=make_gated)
@@ -112,6 +114,7 @@ def test_a_folder_runs_no_code(tmp_path, monkeypatch):
     assert not Path("executed").exists()
 
 
+@pytest.mark.slow
 def test_the_commands_load_a_named_function(tmp_path, pairs, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("scaled_model.py").write_text(FILE)
@@ -136,7 +139,8 @@ def test_the_commands_load_a_named_function(tmp_path, pairs, monkeypatch, capsys
         assert expected in error.splitlines()[-1] and "Traceback" not in error
 
 
-@pytest.mark.parametrize("change", ("replaced", "subclass"))
+@pytest.mark.slow
+@pytest.mark.parametrize("change", some_of(("replaced", "subclass"), quick=("replaced",)))
 def test_a_trainer_describes_a_changed_model(change, tmp_path):
     class Subclass(kt.TransformerModel):
         pass
@@ -165,6 +169,7 @@ def test_a_trainer_describes_a_changed_model(change, tmp_path):
     np.testing.assert_allclose(numpy(loaded(inputs)), numpy(model(inputs)), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_part_without_a_configuration_can_be_trained(tmp_path):
     class Part(keras.layers.Layer):
         def __init__(self, layer):

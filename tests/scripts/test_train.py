@@ -54,6 +54,7 @@ def test_a_very_low_bleu_comes_with_its_usual_causes(output):
     assert "this run made at most" in output and "of the test words" in output
 
 
+@pytest.mark.slow
 def test_the_next_commands_work_as_printed(folder, output):
     commands = output.split("Next steps:")[1].strip().splitlines()
     translate, *others = [command.strip() for command in commands]
@@ -253,6 +254,7 @@ def test_a_recipe_needs_only_its_data(folder, recipe):
     assert not (folder / "runs" / recipe).exists()
 
 
+@pytest.mark.slow
 def test_the_run_of_books_says_what_it_uses(folder):
     """Its log begins with the data and the model; the flags that override it are named before."""
     smaller = {"n_sentences": 180, "d_model": 16, "d_ff": 16, "n": 1, "epochs": 1}

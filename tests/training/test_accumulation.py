@@ -60,6 +60,7 @@ def test_two_accumulated_batches_equal_one_of_twice_the_size(dataset, unclipped,
     assert same_totals[2] == totals[2]
 
 
+@pytest.mark.exhaustive
 def test_clipping_changes_the_weights(dataset, unclipped):
     clipped, _ = train(dataset, make_batches(dataset, 16), global_clipnorm=1e-4)
     assert max(np.abs(a - b).max() for a, b in zip(unclipped[0], clipped, strict=True)) > 1e-3

@@ -10,7 +10,6 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from quick import some_of
 from tiny import SMOOTHED_LOSS, CallAt, make_dataset
 
 from keras_transformer import RunConfig, Trainer
@@ -89,6 +88,7 @@ def uninterrupted(dataset, options, tmp_path_factory):
     return trainer, history
 
 
+@pytest.mark.slow
 @pytest.mark.every_backend
 @pytest.mark.parametrize("options", ["float16"], indirect=True)
 def test_float16_trains_and_adapts_its_loss_scale(uninterrupted):
@@ -274,6 +274,7 @@ def scored(dataset, tmp_path_factory):
     return trainer, history, writer
 
 
+@pytest.mark.slow
 def test_bleu_can_select_the_best_weights_and_stop_early(scored):
     """The loss still falls, so that it would select the last epoch."""
     trainer, history, _ = scored
@@ -285,6 +286,7 @@ def test_bleu_can_select_the_best_weights_and_stop_early(scored):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), b)
 
 
+@pytest.mark.slow
 def test_every_number_of_the_history_is_logged(scored):
     _, history, writer = scored
     expected = ["flush"]  # before training
@@ -293,6 +295,7 @@ def test_every_number_of_the_history_is_logged(scored):
     assert writer == expected
 
 
+@pytest.mark.slow
 def test_a_run_with_bleu_cannot_resume_without_it(dataset, scored):
     trainer = make_scored_trainer(dataset, scored[0].run.path, [], monitor="loss", bleu=None)
     with pytest.raises(ValueError, match="start a new run"):
@@ -323,6 +326,7 @@ def test_what_cannot_work_raises_before_training(dataset, tmp_path, options):
     assert int(trainer.optimizer.iterations) == 0
 
 
+@pytest.mark.slow
 def test_samples_and_writers_are_tried_before_training_and_never_end_it(
     dataset, tmp_path, monkeypatch, capsys
 ):
@@ -348,8 +352,9 @@ def test_samples_and_writers_are_tried_before_training_and_never_end_it(
     assert "code of the user" in warnings[0] and "is full" in warnings[1]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.every_backend
-@pytest.mark.parametrize("fails", some_of(["bleu", "validation"], quick=["bleu"]))
+@pytest.mark.parametrize("fails", ["bleu", "validation"])
 def test_an_epoch_whose_evaluation_fails_is_not_trained_again(dataset, scored, tmp_path, fails):
     scores = [*SCORES[:1], RuntimeError("user"), *SCORES] if fails == "bleu" else SCORES
     trainer = make_scored_trainer(dataset, tmp_path, scores, **PATIENT)

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from layer_contract import EAGERLY, numpy
 from quick import some_of
-from translating import make_translate, trained, write_run
+from tiny import make_dataset
+from translating import make_translate, write_run
 
 import keras_transformer as kt
 from keras_transformer.cli import COMMANDS, make_parser
@@ -62,12 +63,13 @@ def changed_model(name):
     names = {}
     for block in CHANGES:
         exec(compile(block, "docs/change-one-part.md", "exec"), names)
-    dataset, _, _ = trained()
+    dataset = make_dataset()
     sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
     settings = kt.BlockSettings(h=2, d_model=8, d_ff=12, n=2, rate=0.0, norm_first=True)
     return names["make_model"](names[name], *sizes, settings)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() != "tensorflow", reason="test_replaced_parts covers it")
 @pytest.mark.parametrize("name", some_of(CHANGE_NAMES, (CHANGE_NAMES[0], "attention_of_keras")))
 def test_changes_of_a_part_train_translate_and_are_saved(name, tmp_path):

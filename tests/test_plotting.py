@@ -418,7 +418,7 @@ def first_axes(axes):
     return np.ravel(axes)[0]
 
 
-@pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS)
+@pytest.mark.parametrize("plot", some_of(PLOTS, quick=("masks", "forecast")))
 def test_plots_return_axes_and_write_only_if_given_a_path(tmp_path, monkeypatch, plot):
     monkeypatch.chdir(tmp_path)
     assert first_axes(plot()).figure.axes

@@ -373,6 +373,7 @@ class TestOverfit:
         x = keras.layers.Embedding(9, 8)(ids[:, :seen])
         return keras.Model(ids, keras.layers.Dense(9)(keras.layers.Flatten()(x)))
 
+    @pytest.mark.exhaustive
     def test_only_a_model_that_uses_its_input_can_overfit(self):
         rng = np.random.default_rng(0)
         ids, targets = rng.integers(1, 9, (30, 6)), rng.integers(0, 9, 30)

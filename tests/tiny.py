@@ -24,6 +24,7 @@ PAIRS = [
 SMOOTHED_LOSS = functools.partial(loss_and_totals, label_smoothing=0.1)
 
 
+@functools.cache
 def make_dataset():
     return PrepareDataset(seed=1)(PAIRS)
 

@@ -36,9 +36,9 @@ def trained():
 
 
 def make_translate(model=None, **options):
-    dataset, trained_model, _ = trained()
+    dataset = make_dataset()
     tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
-    return Translate(model or trained_model, *tokenizers, **options)
+    return Translate(model or trained()[1], *tokenizers, **options)
 
 
 @functools.cache

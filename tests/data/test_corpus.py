@@ -51,6 +51,7 @@ def test_the_shipped_file_matches_the_script(pairs):
     assert min(sizes) >= 30 and max(sizes) <= 0.025 * len(pairs)
 
 
+@pytest.mark.slow
 def test_the_shipped_file_has_what_the_first_patterns_make(pairs, everyday, monkeypatch):
     first = sorted(make_corpus.PATTERNS)[:12]
     monkeypatch.setattr(make_corpus, "PATTERNS", first)
@@ -95,6 +96,7 @@ def test_sentence_lengths(pairs, everyday):
     assert min(counts) >= 3 and max(counts) <= 12
 
 
+@pytest.mark.slow
 def test_all_words_of_the_lexicon_are_used(pairs, everyday):
     german = " ".join(pair[1] for pair in pairs if pair not in everyday)
     for entry in lexicon.NOUNS:
@@ -113,6 +115,7 @@ def test_separable_prefixes_are_not_doubled():
         assert not (prefix and verb.german_participle.startswith(prefix)), verb
 
 
+@pytest.mark.slow
 def test_short_and_full_forms_have_one_translation(pairs):
     found = {}
     for english, german in pairs:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from run_script import run_script
 from tiny import make_batches, make_dataset, make_trainer
-from translating import shared_translate, trained, write_run
+from translating import shared_translate, write_run
 
 from keras_transformer import RunConfig, RunFolder, Translate
 from keras_transformer.export.float16 import export_float16
@@ -20,7 +20,7 @@ def run(tmp_path):
 
 def test_the_export_translates_the_same_from_half_the_size(run, tmp_path):
     run_script("export.py", "run", "--to", "float16", "--output", "small", folder=tmp_path)
-    sentences = [source for source, _ in trained()[0].test]
+    sentences = [source for source, _ in make_dataset().test]
     assert Translate.from_run(tmp_path / "small")(sentences) == shared_translate()(sentences)
     assert RunFolder(tmp_path / "small").read_test() == RunFolder(run).read_test()
     dtypes = set()
@@ -39,7 +39,7 @@ def test_only_an_export_is_overwritten(run, tmp_path):
 
 
 def test_a_recurrent_run_is_exported(tmp_path):
-    dataset, config = trained()[0], RunConfig(model="bahdanau", d_model=8)
+    dataset, config = make_dataset(), RunConfig(model="bahdanau", d_model=8)
     model = build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer))
     RunFolder(tmp_path / "run").create(config, dataset)
     RunFolder(tmp_path / "run").write_weights(model)

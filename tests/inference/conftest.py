@@ -2,12 +2,13 @@
 
 import pytest
 from keras import ops
+from tiny import make_dataset
 from translating import shared_translate, trained
 
 
 @pytest.fixture(scope="module")
 def dataset():
-    return trained()[0]
+    return make_dataset()
 
 
 @pytest.fixture(scope="module")

@@ -180,6 +180,7 @@ def test_xla_gives_the_same_result(model, name, request):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.exhaustive  # covered by test_translate_shapes
 @pytest.mark.skipif(JAX, reason="JAX traces each shape")
 @pytest.mark.parametrize(
     "options", some_of({"greedy": SearchOptions(), "beam": BEAM}, quick=("beam",))

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 from layer_contract import EAGERLY
-from tiny import make_model
-from translating import make_translate, trained, write_run
+from tiny import make_dataset, make_model
+from translating import make_translate, write_run
 
 from keras_transformer import Adam, DotProductAttention, MaskedCrossEntropy, Translate
 from keras_transformer.inference import numpy_copy
@@ -16,7 +16,7 @@ SENTENCES = ["one two three", "five", "four two"]
 
 @pytest.fixture
 def untrained():
-    return make_model(trained()[0])
+    return make_model(make_dataset())
 
 
 @pytest.fixture
@@ -99,12 +99,13 @@ def test_changed_code_of_a_layer_is_used(untrained, monkeypatch):
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model_options", "options"),
     (({}, {"jit_compile": True}), ({"dtype": "mixed_bfloat16"}, {})),
     ids=("XLA", "bfloat16"),
 )
 def test_other_models_and_xla_use_the_layers(copies, model_options, options):
-    model = make_model(trained()[0], **model_options)
+    model = make_model(make_dataset(), **model_options)
     assert len(make_translate(model, **options)("one")) > 0
     assert not copies

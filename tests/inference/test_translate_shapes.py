@@ -4,8 +4,8 @@ import random
 
 import keras
 import pytest
-from tiny import make_model
-from translating import make_translate, shared_translate, trained
+from tiny import make_dataset, make_model
+from translating import make_translate, shared_translate
 
 from keras_transformer import TransformerModel
 from keras_transformer.data.batches import bucket_length
@@ -28,7 +28,7 @@ def traced():
                 shapes.append(tuple(encoder_input.shape))
             return super().encode(encoder_input, training=training)
 
-    return make_model(trained()[0], model_class=TracedModel), shapes
+    return make_model(make_dataset(), model_class=TracedModel), shapes
 
 
 def sentences_of(lengths):
@@ -74,6 +74,7 @@ def test_many_numbers_of_sentences_need_few_shapes(traced):
         assert shapes == [(1, 4), (4, 4), (16, 4), (64, 4)]
 
 
+@pytest.mark.exhaustive
 def test_seed_and_length_ratios_do_not_recompile(traced):
     model, shapes = traced
     translate = make_translate(model)
@@ -98,7 +99,7 @@ def test_scores_do_not_recompile_a_beam_search(traced):
 @pytest.mark.exhaustive
 @only_tensorflow
 def test_xla_gives_the_same_result(traced):
-    sentences = [source for source, _ in trained()[0].test]
+    sentences = [source for source, _ in make_dataset().test]
     with_xla = make_translate(jit_compile=True)
     for options in ({}, {"beam_size": 3, "n_best": 2}):
         expected = shared_translate().hypotheses(sentences, **options)

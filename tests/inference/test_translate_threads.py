@@ -15,8 +15,8 @@ import keras
 import numpy as np
 import pytest
 from quick import some_of
-from tiny import WORDS, make_model
-from translating import make_translate, trained, write_run
+from tiny import WORDS, make_dataset, make_model
+from translating import make_translate, write_run
 
 from keras_transformer import Translate
 from keras_transformer.inference import numpy_copy, numpy_search
@@ -122,7 +122,7 @@ def copies(monkeypatch):
 
 
 def test_all_threads_see_changed_weights(copies):
-    model = make_model(trained()[0])
+    model = make_model(make_dataset())
     translate = make_translate(model)
     functions = [lambda: translate.hypotheses("one two")[0][0].score] * THREADS
     before = run_together(functions)

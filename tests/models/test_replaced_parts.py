@@ -15,7 +15,8 @@ from replaced_parts import (
     ThreeSublayers,
     WindowedAttention,
 )
-from translating import TARGET_LENGTH, log_likelihoods, make_translate, trained
+from tiny import make_dataset
+from translating import TARGET_LENGTH, log_likelihoods, make_translate
 
 import keras_transformer as kt
 from keras_transformer.inference.model_search import WithoutCache, stepwise
@@ -31,7 +32,7 @@ INPUTS = (SOURCE, np.array([[2, 5, 7], [2, 8, 0]], "int32"))
 
 def make(replace, **options):
     keras.utils.set_random_seed(3)
-    dataset, _, _ = trained()
+    dataset = make_dataset()
     sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
     options = {"dec_seq_length": TARGET_LENGTH - 1, "settings": SETTINGS, **options}
     model = kt.TransformerModel(*sizes, **options)
@@ -83,7 +84,7 @@ def test_translations_have_the_probabilities_of_the_whole_model(replacement):
     messages = [str(x.message) for x in warned if "Decoding" in str(x.message)]
     assert len(messages) == 1 and changed_part(model) in messages[0]
     assert ("without a cache" in messages[0]) is not cached
-    dataset, model.dec_seq_length = trained()[0], None
+    dataset, model.dec_seq_length = make_dataset(), None
     for found in (greedy, beam):
         scores = [x.score for x in found]
         np.testing.assert_allclose(scores, log_likelihoods(model, dataset, found), rtol=1e-3)

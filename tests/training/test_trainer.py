@@ -294,6 +294,7 @@ def test_early_stopping(dataset, tmp_path):
     assert len(history) == 3 and not interrupted
 
 
+@pytest.mark.slow
 def test_a_non_finite_loss_stops_training_and_keeps_the_checkpoint(
     dataset, uninterrupted, tmp_path
 ):
@@ -405,6 +406,7 @@ def test_a_dataset_for_fit_is_refused(dataset, finished):
         finished[0].train(as_dataset(make_batches(dataset)[0]), [GOOD], EPOCHS)
 
 
+@pytest.mark.slow
 def test_a_list_and_a_keras_loss_train_as_the_defaults_do(dataset, uninterrupted, tmp_path):
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=None)
     trainer = make_trainer(dataset, tmp_path, loss=loss)

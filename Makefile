@@ -131,14 +131,14 @@ notebooks: .venv/notebooks ## build and execute the notebooks; ARGS="01_attentio
 docs: .venv/docs ## build the documentation site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-release-check: .venv/docs ## check a release: versions, clean checkout, types, wheel, saved files, links, documents
+release-check: .venv/docs ## check a release: versions, clean checkout, types, wheel, saved files, links, documents, notebooks
 	$(BIN)/python .ci/check_release.py
 	$(MAKE) check
 	for backend in tensorflow jax; do \
 		KERAS_BACKEND=$$backend $(BIN)/python -m pytest -q tests/test_wheel.py tests/runs/test_saved_files.py || exit 1; \
 	done
 	$(BIN)/python -m pytest -q tests/test_docs.py tests/test_readme.py -m "$(QUICK)"
-	$(MAKE) docs
+	$(MAKE) docs notebooks
 
 clean: ## delete everything generated except runs/
 	rm -rf .venv build dist site *.egg-info .cache .mypy_cache .pytest_cache .ruff_cache

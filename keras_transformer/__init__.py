@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Adam",
@@ -25,7 +25,6 @@ __all__ = [
     "Classify",
     "Decoder",
     "DecoderLayer",
-    "Dense",
     "DotProductAttention",
     "Dropout",
     "Encoder",

@@ -34,7 +34,6 @@ from keras_transformer.layers import (
     BahdanauDecoder as BahdanauDecoder,
     Decoder as Decoder,
     DecoderLayer as DecoderLayer,
-    Dense as Dense,
     DotProductAttention as DotProductAttention,
     Dropout as Dropout,
     Encoder as Encoder,

@@ -51,7 +51,7 @@ gpu.main()
 @pytest.mark.slow
 def test_a_table_of_results_has_a_row_per_run_with_all_seeds(tmp_path):
     code = "import results; results.main()"
-    quick = ["--flags", "--preset", "tiny", "--epochs", "1", "--n-sentences", "200"]
+    quick = ["--flags", "--recipe", "tiny", "--epochs", "1", "--n-sentences", "200"]
     arguments = ["default", "--seeds", "3", "--runs", str(tmp_path), *quick]
     output = run_code(code, *arguments, KERAS_BACKEND="tensorflow")
     ((label, *results),) = table_rows(output)
@@ -66,7 +66,7 @@ def test_a_table_of_results_has_a_row_per_run_with_all_seeds(tmp_path):
 @pytest.mark.parity
 def test_training_benchmark_runs_all_systems():
     code = "import training; training.main()"
-    arguments = ["--preset", "tiny", "--updates", "3", "--rounds", "1"]
+    arguments = ["--recipe", "tiny", "--updates", "3", "--rounds", "1"]
     rows = table_rows(run_code(code, *arguments, KERAS_BACKEND="tensorflow"))
     names = [row[0].split()[0] for row in rows]
     assert names == ["keras_transformer", "keras_transformer,", "torch.nn.Transformer", "KerasHub"]

@@ -1,7 +1,6 @@
 import dataclasses
 import json
 
-import keras
 import numpy as np
 import pytest
 from layer_contract import (
@@ -119,16 +118,10 @@ def test_run_config_creates_the_settings():
 
 class TestArguments:
     @every_class
-    def test_single_settings_work_with_a_deprecation_warning(self, make):
-        kind = type(make(settings=SETTINGS))
-        old = {**BLOCK_SIZES, "activation": "elu", "norm_first": True, "epsilon": 1e-3}
-        if kind not in (EncoderLayer, DecoderLayer):
-            old["n"] = 2
-        expected = BlockSettings(**old)
-        if issubclass(kind, keras.Model):
-            old["d_ff_inner"] = old.pop("d_ff")
-        with pytest.warns(FutureWarning, match=r"pass settings=BlockSettings\(.*norm_first"):
-            assert make(**old).settings == expected
+    def test_single_settings_are_refused(self, make):
+        kind = type(make(settings=SETTINGS)).__name__
+        with pytest.raises(TypeError, match=rf"{kind} .* settings=BlockSettings\(norm_first=...\)"):
+            make(norm_first=True)
 
     def test_positional_sizes_create_the_same_layer(self):
         positional = EncoderLayer(2, 3, 5, 8, 16, 0.0)

@@ -1,1 +1,1 @@
-"""Shared helpers: argument checks, deprecations, safe file access and special tokens."""
+"""Shared helpers: argument checks, safe file access and special tokens."""

@@ -1,7 +1,6 @@
 """Cleans sentence pairs: lowercases, and removes punctuation and accents."""
 
 import os
-import sys
 
 from keras_transformer.cli.arguments import add_data_limits
 
@@ -30,9 +29,6 @@ def add_arguments(parser):
         action="store_true",
         help="keep letters outside ASCII: ä, ß, accents, Cyrillic … (default: reduce to ASCII)",
     )
-    parser.add_argument(
-        "--keep-umlauts", action="store_true", help="deprecated: use --keep-letters (default: off)"
-    )
     add_data_limits(parser)
 
 
@@ -41,9 +37,6 @@ def run(arguments):
     from keras_transformer.data.cleaning import clean_pairs
     from keras_transformer.data.pairs import read_pairs, write_pairs
 
-    if arguments.keep_umlauts:
-        print("--keep-umlauts is deprecated: use --keep-letters", file=sys.stderr)
-        arguments.keep_letters = True
     _check_output(arguments)
     pairs = read_pairs(arguments.input, arguments.target_file, arguments.data_limits)
     cleaned = clean_pairs(

@@ -2,7 +2,6 @@
 
 import unicodedata
 
-from keras_transformer._utils.deprecation import renamed_argument
 from keras_transformer._utils.reading import excerpt
 
 # Cleaning that removes more than this share of the letters of one side is refused.
@@ -20,7 +19,6 @@ _TYPOGRAPHY = str.maketrans(
 )
 
 
-@renamed_argument("keep_umlauts", "keep_letters")
 def clean(
     sentence: str,
     keep_case: bool = False,
@@ -64,7 +62,6 @@ def clean(
     return unicodedata.normalize("NFC", " ".join(word for word in words if word))
 
 
-@renamed_argument("keep_umlauts", "keep_letters")
 def clean_pairs(
     pairs: list[tuple[str, str]],
     keep_case: bool = False,

@@ -5,8 +5,6 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformer._utils.deprecation import renamed_argument
-
 
 class AugmentedImages(keras.utils.PyDataset):
     """Batches `(images, labels)` of images that are randomly rotated, scaled, sheared and shifted.
@@ -38,10 +36,6 @@ class AugmentedImages(keras.utils.PyDataset):
         (2, (4, 28, 28, 1), (4,))
     """
 
-    @renamed_argument("turn", "rotation")
-    @renamed_argument("stretch", "scale")
-    @renamed_argument("slant", "shear")
-    @renamed_argument("move", "shift")
     def __init__(
         self,
         images: np.ndarray,

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.reading import check_regular, excerpt, read_json
 from keras_transformer._utils.special_tokens import (
     END_ID,
@@ -147,8 +146,6 @@ class MarianTokenizer:
         """Joins tokens to a sentence."""
         # `sentencepiece` keeps the ▁ of sub-words that only the other language has.
         return self._processor.decode_pieces(list(tokens)).replace(_SPACE, " ").strip()
-
-    join = renamed_method("join", "detokenize")
 
 
 def _split_code(sentence):

@@ -11,7 +11,6 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from keras_transformer._utils.checks import check_rate
-from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
@@ -172,8 +171,6 @@ class Tokenizer:
     def detokenize(self, tokens: Iterable[str]) -> str:
         """Joins tokens to a sentence."""
         return self._tokenizer.decoder.decode(tokens)
-
-    join = renamed_method("join", "detokenize")
 
 
 class WordTokenizer(Tokenizer):

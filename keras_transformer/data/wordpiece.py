@@ -7,7 +7,6 @@ import numpy as np
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import PathLike
@@ -250,10 +249,6 @@ class WordPieceTokenizer:
         ]
         ids, segments = (pad_ids([pair[i] for pair in joined], length) for i in (0, 1))
         return ids, segments
-
-    of_vocabulary = classmethod(renamed_method("of_vocabulary", "from_vocabulary"))
-    join = renamed_method("join", "add_special_tokens")
-    arrays = renamed_method("arrays", "encode_batch")
 
 
 def _check_special_ids(ids):

@@ -5,7 +5,6 @@ from keras_transformer.layers.additive_attention import AdditiveAttention
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.decoder_layer import DecoderLayer
-from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
@@ -32,7 +31,6 @@ __all__ = [
     "BahdanauDecoder",
     "Decoder",
     "DecoderLayer",
-    "Dense",
     "DotProductAttention",
     "Dropout",
     "Encoder",

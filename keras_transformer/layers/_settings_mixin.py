@@ -3,10 +3,9 @@
 import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from keras_transformer._utils.arguments import ArgumentNamesMixin
-from keras_transformer._utils.deprecation import warn_deprecated
+from keras_transformer._utils.arguments import OUR_NAMES, ArgumentNamesMixin
 from keras_transformer._utils.reading import excerpt
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.settings import EPSILON, SETTING_NAMES, BlockSettings, upgrade_config
@@ -19,6 +18,7 @@ class SettingsMixin(PartsMixin, ArgumentNamesMixin):
         default_settings: values of the settings that are None.
     """
 
+    our_names: ClassVar[Mapping[str, str]] = {**OUR_NAMES, **{name: name for name in SETTING_NAMES}}
     default_settings: Mapping[str, Any] = MappingProxyType(
         {"activation": "relu", "norm_first": False, "epsilon": EPSILON}
     )
@@ -35,34 +35,26 @@ class SettingsMixin(PartsMixin, ArgumentNamesMixin):
             settings: `BlockSettings`, or None.
             explicit: dictionary of the settings that are arguments of the constructor; None if not
                 given.
-            **kwargs: arguments of the layer, and single settings as in version 0.1.0.
+            **kwargs: arguments of the layer.
         """
-        old = {name: kwargs.pop(name) for name in (*SETTING_NAMES, "d_ff_inner") if name in kwargs}
         super().__init__(**kwargs)
-        self.settings = self._resolve_settings(settings, explicit or {}, upgrade_config(old))
+        self.settings = self._resolve_settings(settings, explicit or {})
 
-    def _resolve_settings(self, settings, explicit, old):
+    def _resolve_settings(self, settings, explicit):
         kind = type(self).__name__
         missing = [name for name, value in explicit.items() if value is None]
         given = upgrade_config({name: x for name, x in explicit.items() if x is not None})
-        if old:
-            names = ", ".join(old)
-            warn_deprecated(
-                f"{kind}({names}=...) is deprecated: pass settings=BlockSettings({names}=...).",
-                stacklevel=4,
-            )
         if settings is None:
-            if missing or not given | old:
+            if missing or not given:
                 lacks = ", ".join(missing) or "its sizes"
                 raise TypeError(
                     f"{kind} lacks {lacks}: pass all sizes, or settings=BlockSettings(...). "
-                    f"Received: {given | old}"
+                    f"Received: {given}"
                 )
-            settings = BlockSettings(**given, **old)
-        elif given or old:
+            settings = BlockSettings(**given)
+        elif given:
             raise ValueError(
-                f"{kind} takes either `settings` or separate sizes, not both. "
-                f"Received: {given | old}"
+                f"{kind} takes either `settings` or separate sizes, not both. Received: {given}"
             )
         elif not isinstance(settings, BlockSettings):
             raise ValueError(f"`settings` must be BlockSettings. Received: {excerpt(settings)}")

@@ -5,7 +5,6 @@ from typing import Any, Self
 import keras
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin
-from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dropout import Dropout
@@ -98,5 +97,3 @@ class AddNormalization(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
 
     def compute_output_shape(self, x_shape: Shape, sublayer_output_shape: Shape) -> Shape:
         return x_shape
-
-    before = renamed_method("before", "sublayer_input")

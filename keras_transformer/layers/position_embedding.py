@@ -14,7 +14,6 @@ from keras_transformer._utils.checks import (
     check_sizes,
     given,
 )
-from keras_transformer._utils.deprecation import warn_deprecated
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._position_embedding import PositionEmbedding
@@ -64,9 +63,6 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         freeze_words: bool = False,
         **kwargs: Any,
     ) -> None:
-        if "n" in kwargs:
-            warn_deprecated("The argument `n` is deprecated: use `base`.")
-            base = kwargs.pop("n")
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
         check_even(output_dim=output_dim)
         check_positive(**given(base=base))

@@ -4,11 +4,9 @@ import numpy as np
 from keras import ops
 
 from keras_transformer._utils.checks import check_even, check_positive
-from keras_transformer._utils.deprecation import renamed_argument
 from keras_transformer._utils.types import Tensor
 
 
-@renamed_argument("n", "base")
 def sinusoidal_encoding(
     length: int, output_dim: int, base: float = 10000.0, start: Tensor | int = 0
 ) -> Tensor:

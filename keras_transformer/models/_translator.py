@@ -5,7 +5,6 @@ from typing import Any
 
 from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
 from keras_transformer._utils.checks import check_axes
-from keras_transformer._utils.deprecation import renamed_method
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin
@@ -111,5 +110,3 @@ class Translator(PartsMixin, ArgumentNamesMixin, TokenModel):
 
     def compute_output_shape(self, input_shape: Any) -> Shape:
         return (*input_shape[1], self.dec_vocab_size)
-
-    attention_scores = renamed_method("attention_scores", "attention_weights")

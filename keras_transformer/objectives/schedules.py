@@ -6,7 +6,6 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_positive, check_sizes, given
-from keras_transformer._utils.deprecation import renamed_argument
 from keras_transformer._utils.types import Tensor
 
 
@@ -96,7 +95,6 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         }
 
 
-@renamed_argument("highest", "peak")
 def warmup_cosine(peak: float, steps: int) -> keras.optimizers.schedules.CosineDecay:
     """Builds a learning-rate schedule with linear warm-up and cosine decay to 0.
 

@@ -15,7 +15,6 @@ from keras_transformer._utils.checks import (
     check_rate,
     given,
 )
-from keras_transformer._utils.deprecation import warn_deprecated
 from keras_transformer._utils.reading import excerpt, parse_json
 from keras_transformer.data.limits import Limits
 from keras_transformer.settings import SETTING_NAMES, BlockSettings
@@ -304,12 +303,6 @@ class RunConfig:
         from keras_transformer.runs.recipes import read_recipe
 
         return cls(**{**read_recipe(name), **changes})
-
-    @classmethod
-    def from_preset(cls, preset: str = "small", **changes: Any) -> Self:
-        """Deprecated: use `recipe`; the preset "small" is `RunConfig()`."""
-        warn_deprecated("`from_preset` is deprecated: use `recipe`, or RunConfig() for small.")
-        return cls(**changes) if preset == "small" else cls.recipe(preset, **changes)
 
     def with_automatic(self, **values: Any) -> Self:
         """Returns a copy whose `to_json` also has the values that a run has chosen for itself.

@@ -24,7 +24,6 @@ def add_flags(parser):
     parser.convert_arg_line_to_args = lambda line: shlex.split(line, comments=True)
     parser.add_argument(
         "--recipe",
-        "--preset",  # the name in version 0.2
         choices=RECIPES,
         default=argparse.SUPPRESS,
         help="settings with a name, see --list-recipes; other flags override them (default: none)",

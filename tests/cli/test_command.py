@@ -32,7 +32,7 @@ INVALID = {
     "train --rate 1.5": "`rate` must be at least 0 and less than 1. Received: rate=1.5",
     "train --seed -1": "`seed` must be an int from 0 to 4294967295. Received: seed=-1",
     "train --batch-size 1000000": "must be an int from 1 to 65536. Received: batch_size=1000000",
-    "train --recipe huge": "argument --recipe/--preset: invalid choice: 'huge'",
+    "train --recipe huge": "argument --recipe: invalid choice: 'huge'",
     "train a.tsv --data b.tsv": "Give either PAIRS or --data. Received: a.tsv, b.tsv",
     "train @missing": "No such file or directory: 'missing'",
     "train @recipe.txt": "No closing quotation",

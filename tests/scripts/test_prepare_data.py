@@ -62,13 +62,6 @@ def test_options_keep_case_punctuation_and_letters(prepare, tmp_path):
     assert read_pairs(tmp_path / "out.tsv") == [("hi", "grüß gott"), ("the dove", "die taube")]
 
 
-def test_the_old_flag_still_works_with_a_word(prepare, tmp_path):
-    done = prepare("pairs.txt", "out.tsv", "--keep-umlauts")
-    assert done.returncode == 0
-    assert "--keep-umlauts is deprecated: use --keep-letters" in done.stderr
-    assert read_pairs(tmp_path / "out.tsv")[0] == ("hi", "grüß gott")
-
-
 def test_a_file_in_another_script_says_which_flag_keeps_it(prepare, tmp_path):
     (tmp_path / "russian.tsv").write_text("Привет!\tHello!\n", encoding="utf-8")
     assert_refused(prepare("russian.tsv", "out.tsv"), "100% of the letters", "--keep-letters")

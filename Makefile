@@ -25,7 +25,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests spend most of their time compiling, so optimization does not pay.
 test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train train-book translate bundled-run small-bert test test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
+.PHONY: train train-book translate bundled-run small-bert test test-for test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -45,6 +45,15 @@ small-bert: .venv/tensorflow ## pre-train the BERT of notebook 10, data/small-be
 
 test: .venv/installed ## run the test suite on TensorFlow and JAX
 	$(MAKE) --jobs 2 test-models test-jax test-others
+
+# The tests of keras_transformer/A/b.py: tests/A/test_b*.py; or for a command tests/scripts/test_b*.py;
+# or else all of A.
+TESTED = $(FILE:keras_transformer/%=%)
+A = $(patsubst %/,%,$(dir $(TESTED)))
+B = $(patsubst _%,%,$(basename $(notdir $(TESTED))))
+test-for: .venv/installed ## run the tests of one file: FILE=keras_transformer/layers/encoder.py
+	$(if $(FILE),,$(error Pass FILE=keras_transformer/...))
+	$(BIN)/python -m pytest -q -m "$(QUICK)" $(or $(wildcard tests/$A/test_$B*.py), $(if $(filter cli,$A),$(wildcard tests/scripts/test_$B*.py)), $(wildcard tests/test_$A.py), tests/$A) $(ARGS)
 
 # The TensorFlow tests in two parts: test-models takes as long as test-others and test-jax together.
 test-models: .venv/installed

@@ -1,9 +1,11 @@
 """The settings shared by the Transformer's layers, stacks and models."""
 
 import dataclasses
-from typing import Any, Self
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Self, TypeVar, cast
 
-from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import (
     check_positive,
     check_rate,
@@ -11,12 +13,28 @@ from keras_transformer._utils.checks import (
     check_sizes,
     given,
 )
+from keras_transformer._utils.reading import excerpt
 
+_Constructor = TypeVar("_Constructor", bound=Callable[..., Any])
+
+# Argument names of Keras, KerasHub and tutorials, and the names here.
+_OUR_NAMES = {
+    "d_ff_inner": "d_ff",
+    "dff": "d_ff",
+    "dropout": "rate",
+    "dropout_rate": "rate",
+    "embed_dim": "d_model",
+    "intermediate_dim": "d_ff",
+    "key_dim": "d_k",
+    "num_heads": "h",
+    "num_layers": "n",
+    "value_dim": "d_v",
+}
 EPSILON = 1e-5  # default of layer normalization, as in torch.nn.Transformer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BlockSettings(ArgumentNamesMixin):
+class BlockSettings:
     """The sizes and options of a Transformer layer, a stack of layers, or a model.
 
     Layers, stacks and models take it as `settings=`. It is immutable: derive a variant with
@@ -130,6 +148,41 @@ def describe_settings(settings):
 
 
 SETTING_NAMES = tuple(field.name for field in dataclasses.fields(BlockSettings))
+
+
+def names_ours(constructor: _Constructor) -> _Constructor:
+    """Decorates a constructor, which then names our argument for one of another library.
+
+    The same for a single field of `BlockSettings` where the constructor takes `settings`. Without
+    this, Python or Keras would reject the argument with a message of its own.
+    """
+    arguments = inspect.signature(constructor).parameters
+
+    @functools.wraps(constructor)
+    def checked(self, *args, **kwargs):
+        for name, value in kwargs.items():
+            if name not in arguments and (ours := _our_argument(name, arguments)):
+                raise TypeError(
+                    f"{type(self).__name__} has no argument `{name}`: pass {ours}. "
+                    f"Received: {name}={excerpt(value)}"
+                )
+        constructor(self, *args, **kwargs)
+
+    # Keras compares two descriptions of the arguments, one of which ignores what `wraps` sets.
+    checked.__signature__ = inspect.signature(constructor)  # type: ignore[attr-defined]
+    return cast(_Constructor, checked)
+
+
+def _our_argument(name, arguments):
+    """Returns the code that replaces an argument, or None if there is none."""
+    ours = _OUR_NAMES.get(name, name)
+    if ours in arguments:
+        return f"`{ours}`"
+    settings = "settings" in arguments and ours in SETTING_NAMES
+    return f"settings=BlockSettings({ours}=...)" if settings else None
+
+
+BlockSettings.__init__ = names_ours(BlockSettings.__init__)  # type: ignore[method-assign]
 
 
 def upgrade_config(config):

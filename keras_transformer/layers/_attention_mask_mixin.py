@@ -3,7 +3,6 @@
 import inspect
 from typing import Any
 
-from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.types import Tensor
 
 _OTHER_NAMES = (
@@ -16,7 +15,7 @@ _OTHER_NAMES = (
 )
 
 
-class AttentionMaskMixin(ArgumentNamesMixin):
+class AttentionMaskMixin:
     """Rejects masks that are passed under the names of other libraries, and says what to pass."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -3,22 +3,20 @@
 import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from keras_transformer._utils.arguments import OUR_NAMES, ArgumentNamesMixin
 from keras_transformer._utils.reading import excerpt
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.settings import EPSILON, SETTING_NAMES, BlockSettings, upgrade_config
 
 
-class SettingsMixin(PartsMixin, ArgumentNamesMixin):
+class SettingsMixin(PartsMixin):
     """Stores `BlockSettings` as `settings` and saves them field by field in the configuration.
 
     Attributes:
         default_settings: values of the settings that are None.
     """
 
-    our_names: ClassVar[Mapping[str, str]] = {**OUR_NAMES, **{name: name for name in SETTING_NAMES}}
     default_settings: Mapping[str, Any] = MappingProxyType(
         {"activation": "relu", "norm_first": False, "epsilon": EPSILON}
     )

@@ -4,16 +4,15 @@ from typing import Any, Self
 
 import keras
 
-from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
-from keras_transformer.settings import EPSILON, BlockSettings
+from keras_transformer.settings import EPSILON, BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class AddNormalization(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
+class AddNormalization(PartsMixin, keras.layers.Layer):
     """Dropout, residual connection and layer normalization around a sub-layer.
 
     Post-norm, as in the paper, computes norm(x + dropout(f(x))). Pre-norm, which trains more
@@ -41,6 +40,7 @@ class AddNormalization(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
         (2, 5, 8)
     """
 
+    @names_ours
     def __init__(
         self, rate: float = 0.0, norm_first: bool = False, epsilon: float = EPSILON, **kwargs: Any
     ) -> None:

@@ -8,6 +8,7 @@ from keras import ops
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_attention import RecurrentAttention
+from keras_transformer.settings import names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -36,6 +37,7 @@ class AdditiveAttention(RecurrentAttention):
         (2, 4, 6)
     """
 
+    @names_ours
     def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         [self.units] = check_sizes(units=units)

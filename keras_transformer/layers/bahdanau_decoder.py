@@ -8,6 +8,7 @@ from keras import ops
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.additive_attention import AdditiveAttention
+from keras_transformer.settings import names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -38,6 +39,7 @@ class BahdanauDecoder(RecurrentDecoder):
         (2, 4, 8)
     """
 
+    @names_ours
     def __init__(self, units: int, d_model: int, cell: str = "gru", **kwargs: Any) -> None:
         super().__init__(units, d_model, cell, **kwargs)
         dtype = self.dtype_policy

@@ -1,15 +1,18 @@
 """One decoder layer."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_vectors
 from keras_transformer._utils.types import Shape, Tensor
-from keras_transformer.layers._block import TransformerBlock
+from keras_transformer.layers._block import TransformerBlock, sizes_only
 from keras_transformer.layers._parts import build_part
 from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.layers.feed_forward import FeedForward
 from keras_transformer.layers.multi_head_attention import MultiHeadAttention
+from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -43,7 +46,21 @@ class DecoderLayer(TransformerBlock):
         (1, 3, 8)
     """
 
-    def _create_sublayers(self):
+    @sizes_only
+    def __init__(
+        self,
+        h: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        d_model: int | None = None,
+        d_ff: int | None = None,
+        rate: float | None = None,
+        *,
+        settings: BlockSettings | None = None,
+        **kwargs: Any,
+    ) -> None:
+        sizes = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff": d_ff, "rate": rate}
+        super().__init__(settings, sizes, **kwargs)
         self.self_attention = self._sublayer(MultiHeadAttention, "self_attention")
         self.add_norm_1 = self._sublayer(AddNormalization, "add_norm_1")
         # A target position has no distance to a source position, so nothing is rotated here.

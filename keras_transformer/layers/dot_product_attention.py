@@ -12,6 +12,7 @@ from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.record_attention import store_attention, store_queries_and_keys
 from keras_transformer.masks import check_mask, with_implicit_mask
+from keras_transformer.settings import names_ours
 
 _MASKED_SCORE = -1e38  # its softmax is 0; finite in float32
 
@@ -44,6 +45,7 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         array([[[2.]]], dtype=float32)
     """
 
+    @names_ours
     def __init__(self, rate: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rate = rate

@@ -5,15 +5,15 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_rate
 from keras_transformer._utils.types import Tensor
+from keras_transformer.settings import names_ours
 
 _LEVELS = 2**16
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Dropout(ArgumentNamesMixin, keras.layers.Dropout):
+class Dropout(keras.layers.Dropout):
     """Dropout that draws one 32-bit random integer for every four inputs.
 
     While training, it sets a fraction `rate` of the inputs to 0 and divides the others by
@@ -43,6 +43,7 @@ class Dropout(ArgumentNamesMixin, keras.layers.Dropout):
         array([0., 2.], dtype=float32)
     """
 
+    @names_ours
     def __init__(self, rate: float, **kwargs: Any) -> None:
         check_rate(rate=rate)
         super().__init__(rate, **kwargs)

@@ -5,16 +5,15 @@ from typing import Any, Self
 
 import keras
 
-from keras_transformer._utils.arguments import ArgumentNamesMixin
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dropout import Dropout
-from keras_transformer.settings import BlockSettings
+from keras_transformer.settings import BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class FeedForward(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
+class FeedForward(PartsMixin, keras.layers.Layer):
     """The position-wise feed-forward network: two dense layers with an activation between them.
 
     Args:
@@ -34,6 +33,7 @@ class FeedForward(PartsMixin, ArgumentNamesMixin, keras.layers.Layer):
         (2, 5, 8)
     """
 
+    @names_ours
     def __init__(
         self,
         d_ff: int,

@@ -11,6 +11,7 @@ from keras_transformer.layers._recurrent_attention import RecurrentAttention
 from keras_transformer.layers.additive_attention import AdditiveAttention
 from keras_transformer.layers.dot_product_attention import masked_softmax
 from keras_transformer.masks import combine_masks
+from keras_transformer.settings import names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -50,6 +51,7 @@ class LuongAttention(RecurrentAttention):
         array([1.5, 2. , 2.5], dtype=float32)
     """
 
+    @names_ours
     def __init__(
         self,
         score: str = "general",

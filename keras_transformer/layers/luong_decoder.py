@@ -8,6 +8,7 @@ from keras import ops
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.luong_attention import LuongAttention
+from keras_transformer.settings import names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -40,6 +41,7 @@ class LuongDecoder(RecurrentDecoder):
         (2, 4, 8)
     """
 
+    @names_ours
     def __init__(
         self,
         units: int,

@@ -14,7 +14,7 @@ from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dot_product_attention import DotProductAttention
 from keras_transformer.layers.rotary_embedding import rotary_embedding
 from keras_transformer.masks import with_implicit_mask
-from keras_transformer.settings import BlockSettings
+from keras_transformer.settings import BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -54,6 +54,7 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         (1, 1, 8)
     """
 
+    @names_ours
     def __init__(
         self,
         h: int,

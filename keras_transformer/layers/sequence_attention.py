@@ -10,6 +10,7 @@ from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
 from keras_transformer.masks import with_implicit_mask
+from keras_transformer.settings import names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -37,6 +38,7 @@ class SequenceAttention(AttentionMaskMixin, keras.layers.Layer):
         (2, 4)
     """
 
+    @names_ours
     def __init__(self, seq_length: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         [self.seq_length] = check_sizes(seq_length=seq_length)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from keras_transformer._utils.arguments import ArgumentNamesMixin, training_by_name
+from keras_transformer._utils.arguments import training_by_name
 from keras_transformer._utils.checks import check_axes
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Shape, Tensor
@@ -23,7 +23,7 @@ def _function_instead(name, call):
     return property(missing)
 
 
-class Translator(PartsMixin, ArgumentNamesMixin, TokenModel):
+class Translator(PartsMixin, TokenModel):
     """Base class of encoder-decoder models.
 
     A subclass implements `encode` and `decode`, `start` and `step` for decoding step by step, and

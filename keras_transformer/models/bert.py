@@ -14,7 +14,7 @@ from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
 from keras_transformer.pretrained.bert import BERT_HEADS, bert_arguments, load_bert, read_checkpoint
 from keras_transformer.pretrained.checkpoint import Checkpoint
-from keras_transformer.settings import BlockSettings
+from keras_transformer.settings import BlockSettings, names_ours
 
 POOLERS = ("tanh", "relu", None)
 
@@ -59,6 +59,7 @@ class Bert(SettingsMixin, keras.Model):
         "epsilon": 1e-12,
     }
 
+    @names_ours
     def __init__(
         self,
         vocab_size: int,

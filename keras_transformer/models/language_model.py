@@ -16,7 +16,7 @@ from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.models._token_model import TokenModel
-from keras_transformer.settings import BlockSettings
+from keras_transformer.settings import BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -48,6 +48,7 @@ class LSTMLanguageModel(TokenModel):
         (1, 4, 100)
     """
 
+    @names_ours
     def __init__(
         self, vocab_size: int, d_model: int, units: int, n: int, rate: float, **kwargs: Any
     ) -> None:
@@ -171,6 +172,7 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
 
     default_settings: Mapping[str, Any] = {**SettingsMixin.default_settings, "norm_first": True}
 
+    @names_ours
     def __init__(
         self,
         vocab_size: int,

@@ -20,6 +20,7 @@ from keras_transformer.layers.luong_decoder import LuongDecoder
 from keras_transformer.layers.record_attention import Recording, take_call
 from keras_transformer.masks import padding_mask
 from keras_transformer.models._translator import Translator
+from keras_transformer.settings import names_ours
 
 _RNNS = {"gru": keras.layers.GRU, "lstm": keras.layers.LSTM}
 
@@ -67,6 +68,7 @@ class RecurrentTranslator(Translator):
         (1, 1, 3, 5)
     """
 
+    @names_ours
     def __init__(
         self,
         enc_vocab_size: int,

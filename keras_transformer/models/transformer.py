@@ -21,7 +21,7 @@ from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWe
 from keras_transformer.layers.record_attention import Recording, take_call
 from keras_transformer.masks import causal_mask, combine_masks, padding_mask
 from keras_transformer.models._translator import Translator
-from keras_transformer.settings import BlockSettings
+from keras_transformer.settings import BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -79,6 +79,7 @@ class TransformerModel(SettingsMixin, Translator):
         (1, 120)
     """
 
+    @names_ours
     def __init__(
         self,
         enc_vocab_size: int,

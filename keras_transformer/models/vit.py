@@ -11,7 +11,7 @@ from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
-from keras_transformer.settings import BlockSettings
+from keras_transformer.settings import BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -53,6 +53,7 @@ class VisionTransformer(SettingsMixin, keras.Model):
         "epsilon": 1e-6,  # as in the published models
     }
 
+    @names_ours
     def __init__(
         self,
         image_size: int | tuple[int, int],

@@ -111,7 +111,7 @@ FAULTS = (
     ),
     _fault(
         "no final norm in pre-norm",
-        "TransformerStack.__init__",
+        "TransformerStack._create_parts",
         "if settings.norm_first:",
         "if False:",
         "layers/test_encoder",
@@ -238,7 +238,7 @@ FAULTS = (
     ),
     _fault(
         "cross-attention rotated",
-        "DecoderLayer._create_sublayers",
+        "DecoderLayer.__init__",
         "rotary_base=None",
         "rotary_base=self.settings.rotary_base",
         "models/test_numpy_transformer",

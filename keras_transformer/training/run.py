@@ -219,14 +219,16 @@ def _make_trainer(config, run, dataset, batches, make_model):
         model,
         make_optimizer(config, dtype, updates),
         run.path,
-        config.label_smoothing,
-        config.patience,
-        config.keep_weights,
-        config.monitor,
-        _make_bleu(config, model, dataset),
-        tensorboard_writer(run.path / "tensorboard") if config.tensorboard and chief else None,
-        config,
-        dataset,
+        label_smoothing=config.label_smoothing,
+        patience=config.patience,
+        keep_weights=config.keep_weights,
+        monitor=config.monitor,
+        bleu=_make_bleu(config, model, dataset),
+        writer=tensorboard_writer(run.path / "tensorboard")
+        if config.tensorboard and chief
+        else None,
+        config=config,
+        dataset=dataset,
     )
 
 

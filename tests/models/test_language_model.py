@@ -22,12 +22,12 @@ from keras_transformer.testing import check_no_future_leak
 LSTM = {"vocab_size": 13, "d_model": 6, "units": 8, "n": 2, "rate": 0.0}
 TRANSFORMER = {
     "vocab_size": 13, "h": 2, "d_k": 3, "d_v": 5,
-    "d_model": 8, "d_ff": 16, "n": 2, "rate": 0.0,
+    "d_model": 8, "d_ff": 16, "n": 1, "rate": 0.0,
 }  # fmt: skip
 VARIANTS = {
     "lstm": (LSTMLanguageModel, LSTM),
     "transformer": (TransformerLanguageModel, TRANSFORMER),
-    "rotary": (TransformerLanguageModel, {**TRANSFORMER, "d_k": 4, "rotary_base": 100.0}),
+    "rotary": (TransformerLanguageModel, {**TRANSFORMER, "d_k": 4, "rotary_base": 100.0, "n": 2}),
     "untied": (TransformerLanguageModel, {**TRANSFORMER, "tie_output": False}),
     "post_norm": (TransformerLanguageModel, {**TRANSFORMER, "norm_first": False}),
 }

@@ -27,14 +27,14 @@ SIZES = {
     "d_v": 5,
     "d_model": 8,
     "d_ff": 16,
-    "n": 2,
+    "n": 1,
     "rate": 0.0,
 }
 LARGER = {"d_k": 16, "d_v": 16, "d_model": 32, "d_ff": 64, "n": 1}
 VARIANTS = {
     "post_norm": {},
     "pre_norm": {"norm_first": True, "activation": "gelu"},
-    "rotary": {"d_k": 4, "rotary_base": 100.0},
+    "rotary": {"d_k": 4, "rotary_base": 100.0, "n": 2},
     "tied": {"tie_output": True},
     "tied_with_bias": {"tie_output": True, "output_bias": True},
     "shared": {"enc_vocab_size": 13, "share_embeddings": True},
@@ -226,7 +226,7 @@ class TestAttentionWeights:
         np.testing.assert_allclose(found, exp / exp.sum(axis=-1, keepdims=True), atol=1e-5)
 
     def test_layers_have_distinct_weights(self):
-        attention = with_random_weights().attention_weights(SOURCE, SOURCE)
+        attention = with_random_weights(n=2).attention_weights(SOURCE, SOURCE)
         matrices = [numpy(x).round(3).tobytes() for layers in attention.values() for x in layers]
         assert len(set(matrices)) == 6
 

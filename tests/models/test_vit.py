@@ -26,7 +26,7 @@ SIZES = {
     "d_v": 5,
     "d_model": 8,
     "d_ff": 16,
-    "n": 2,
+    "n": 1,
     "rate": 0.0,
 }
 IMAGES = normal(2, 4, 6, 3)

@@ -117,25 +117,26 @@ class Lane:
 running = {}  # process ids of running lanes
 stop = threading.Event()  # if set, no further lane is started
 
-# Stages run one after another. The lanes of a stage run two at a time, in this order, longest
-# first, so that both cores are busy to the end. The parts of `make test`, `make test-slow` and
-# `make test-all` are lanes of their own.
+# Stages run one after another. The lanes of a stage run three at a time on two cores, because the
+# slow tests wait for other processes half of the time; in this order, longest first, so that both
+# cores are busy to the end. The parts of `make test`, `test-slow` and `test-all` are lanes of their
+# own.
 STAGES = [
     [Lane("install", ".ci/install")],
     [Lane("check", "make check", 1)],
     [
-        Lane("test-models", "make test-models", 3),
-        Lane("test-others", "make test-others", 2),
+        Lane("slow-tensorflow", "make test-slow-tensorflow", 14),
+        Lane("slow-jax", "make test-slow-jax", 8),
         Lane("notebooks", "make notebooks ARGS='{notebooks}'", 8),
-        Lane("test-jax", "make test-jax", 1),
-        Lane("train", ".ci/train", 5),
-        Lane("slow-tensorflow", "make test-slow-tensorflow", 5),
-        Lane("slow-jax", "make test-slow-jax", 5),
-        Lane("parity", "make parity", 3),
+        Lane("train", ".ci/train", 7),
+        Lane("all-jax", "make test-all-jax SLICE={slice}", 6),
+        Lane("test-models", "make test-models", 4),
+        Lane("all-tensorflow", "make test-all-tensorflow SLICE={slice}", 6),
+        Lane("test-others", "make test-others", 4),
+        Lane("parity", "make parity", 4),
+        Lane("test-jax", "make test-jax", 3),
         Lane("browser", "make test-browser", 3),
-        Lane("docs", "make docs", 1),
-        Lane("all-tensorflow", "make test-all-tensorflow SLICE={slice}", 4),
-        Lane("all-jax", "make test-all-jax SLICE={slice}", 4),
+        Lane("docs", "make docs", 2),
     ],
 ]
 
@@ -160,7 +161,7 @@ def run_lanes(stages):
             stop.set()
 
     for stage in stages:
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(3) as pool:
             list(pool.map(run, stage))  # `list` re-raises exceptions of the lanes
 
 

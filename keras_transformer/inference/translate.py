@@ -1,35 +1,24 @@
 """Translation of sentences with a trained model."""
 
-import dataclasses
-import functools
 import itertools
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self, overload
 
-import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
-from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, START_ID, UNKNOWN_ID
+from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
 from keras_transformer._utils.types import PathLike, Texts
-from keras_transformer.backends import backend_module
-from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.corpus import default_run_path
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, encode_source
-from keras_transformer.inference.model_search import AttentionScores, ModelSearch, stepwise
-from keras_transformer.inference.numpy_copy import NumpyCopy
-from keras_transformer.inference.numpy_search import NumpySearch, search_in_threads
-from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
-from keras_transformer.inference.rules import make_constraints
+from keras_transformer.inference.batch_search import BatchSearch, Request
+from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.sentences import (
     check_texts,
     check_token_count,
-    draw_random_numbers,
     trim_padding,
 )
-from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
 from keras_transformer.models.marian import read_marian
 from keras_transformer.runs.folder import MakeModel, RunFolder
@@ -120,19 +109,8 @@ class Translate:
                 f"Received: tokenizers of {vocabularies[0]} and {vocabularies[1]} tokens"
             )
         check_sizes(batch_tokens=batch_tokens)
-        self._model = model
         self._is_shared = True  # whether other code has the model and may change its weights
-        self.batch_tokens = batch_tokens
-        self.jit_compile = jit_compile
-        if jit_compile is None:
-            self.jit_compile = keras.config.backend() == "jax"
-        use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
-        self._numpy_copy = NumpyCopy(model) if use_numpy else None
-        self._searches: dict[Any, Any] = {}
-        # Compiles on the first call, but raises the error of an unsupported `jit_compile` here.
-        self._attention_scores = backend_module().compile_inference(
-            AttentionScores(model), self.jit_compile
-        )
+        self._search = BatchSearch(model, batch_tokens, jit_compile)
 
     @classmethod
     def from_run(
@@ -198,7 +176,7 @@ class Translate:
     def model(self) -> Translator:
         """The model. Translations follow changes of its weights."""
         self._is_shared = True
-        return self._model
+        return self._search.model
 
     @overload
     def __call__(
@@ -335,7 +313,7 @@ class Translate:
         """Translates a list of sentences.
 
         Args:
-            make_result: function from the index of a sentence in its batch, its `_Request`, the
+            make_result: function from the index of a sentence in its batch, its `Request`, the
                 outputs of the search, `replace_unknown` and `return_attention` to the result.
             make_empty: function without arguments that returns the result of an empty sentence.
             first: the number of the first sentence in messages.
@@ -351,30 +329,23 @@ class Translate:
         options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
         requests = self._make_requests(first, sentences, prefixes, options)
         results = [make_empty() for _ in sentences]
-        numpy_model = self._numpy_copy and self._numpy_copy.get(check_weights=self._is_shared)
-        batches = list(self._batches(requests, options))
-
-        def search(batch):
-            return self._search(batch, options, return_scores, numpy_model)
-
-        find = map if numpy_model is None else search_in_threads
-        for batch, output in zip(batches, find(search, batches), strict=True):
-            if return_attention or replace_unknown:
-                output["attention"] = self._compute_attention(output, replace_unknown)
+        attention = "cross" if replace_unknown else "any" if return_attention else None
+        found = self._search.run(requests, options, return_scores, attention, self._is_shared)
+        for batch, output in found:
             for i, request in enumerate(batch):
                 arguments = (i, request, output, replace_unknown, return_attention)
                 results[request.position] = make_result(*arguments)
         return results
 
     def _make_requests(self, first, sentences, prefixes, options):
-        """Returns a `_Request` for each sentence that is not empty."""
+        """Returns a `Request` for each sentence that is not empty."""
         requests = []
         for i, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
             ids = encode_source(self.source_tokenizer, sentence)
             tokens = len(ids) - 1  # without the end token
             check_token_count(first + i, tokens)
             forced = self.target_tokenizer.encode(prefix) if prefix else []
-            max_length = self._max_length(options, tokens)
+            max_length = self._search.max_length(options, tokens)
             if len(forced) >= max_length:
                 raise ValueError(
                     f"Prefix {first + i} is too long: the translation of this sentence may have "
@@ -383,102 +354,8 @@ class Translate:
                 )
             if tokens:
                 min_length = int(options.min_length_ratio * tokens)
-                requests.append(_Request(i, sentence, prefix, ids, forced, min_length, max_length))
+                requests.append(Request(i, sentence, prefix, ids, forced, min_length, max_length))
         return requests
-
-    def _max_length(self, options, source_length):
-        """Returns the maximum number of tokens of the translations of sentences of a length."""
-        length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
-        return min(length, getattr(self._model, "dec_seq_length", None) or length)
-
-    def _batches(self, requests, options):
-        """Yields batches of requests of similar length, the longest first."""
-        requests = sorted(requests, key=lambda request: len(request.ids), reverse=True)
-        while requests:
-            size = self._full_batch_size(bucket_length(len(requests[0].ids)), options)
-            yield requests[:size]
-            requests = requests[size:]
-
-    def _full_batch_size(self, length, options):
-        """Returns the number of sentences in a full batch, a power of 2."""
-        return 1 << max(0, (self.batch_tokens // (length * options.rows)).bit_length() - 1)
-
-    def _search(self, batch, options, return_scores, numpy_model):
-        """Runs the search and returns its outputs and the source ids.
-
-        Args:
-            batch: list of `_Request`, the longest sentence first.
-            options: the `SearchOptions`.
-            return_scores: whether greedy search computes scores.
-            numpy_model: the `NumpyTransformer` to search with; None for the compiled search.
-        """
-        source_length, rows = len(batch[0].ids), len(batch)
-        if numpy_model is None:
-            source_length = bucket_length(source_length)
-            rows = self._compiled_rows(rows, source_length, options)
-        length = self._max_length(options, source_length)
-        constraints = [
-            make_constraints(x.min_length, x.max_length, length, x.forced) for x in batch
-        ]
-        ids = [x.ids for x in batch]
-        row = np.minimum(np.arange(rows), len(batch) - 1)
-        inputs = {
-            "source": pad_ids(ids, source_length)[row],
-            "constraints": np.stack(constraints)[row],
-        }
-        if options.samples:
-            numbers = draw_random_numbers(ids, length, options)
-            inputs["random_numbers"] = numbers[row].reshape(-1, length)
-        if numpy_model is not None:
-            search = NumpySearch(numpy_model, options, return_scores)
-        else:
-            with_forced = any(x.forced for x in batch)
-            search = self._compiled_search(options, with_forced, return_scores)
-        return {"source": inputs["source"], **search(inputs)}
-
-    def _compiled_rows(self, rows, source_length, options):
-        """Returns the number of rows to compute.
-
-        XLA compiles each number of rows separately, so only a few are used: 1, 4, 16, … and that of
-        a full batch. Copies of the last row fill the batch; they end with it.
-        """
-        if not self.jit_compile or rows == 1:
-            return rows
-        full_batch = self._full_batch_size(source_length, options)
-        return min(4 ** math.ceil(math.log(rows, 4)), full_batch)
-
-    def _compute_attention(self, result, replace_unknown):
-        """Computes the attention weights of each sequence of each sentence."""
-        tokens = result["tokens"]
-        target = np.roll(tokens, 1, axis=2)
-        target[:, :, 0] = START_ID
-        source = np.repeat(result["source"], tokens.shape[1], axis=0)
-        found = self._attention_scores(
-            {"source": source, "target": target.reshape(-1, tokens.shape[2])}
-        )
-        if "cross" not in found and (replace_unknown or not found):
-            raise ValueError(
-                "`return_attention` and `replace_unknown` need the attention weights of the model. "
-                "An attention layer of your own passes them to `kt.store_attention` in its `call`. "
-                f"Received: {changed_part(self._model)}, which stores none"
-            )
-        return found
-
-    def _compiled_search(self, options, with_forced, with_scores):
-        # These three only affect the inputs (constraints, random numbers), so the compiled search
-        # is shared.
-        options = dataclasses.replace(options, seed=0, min_length_ratio=0.0, max_length_ratio=0.0)
-        # Only greedy search is faster without scores.
-        key = (options, with_forced, with_scores or options.samples or options.beam_size > 1)
-        if key not in self._searches:
-            search = ModelSearch(self._stepwise_model, *key)
-            search = backend_module().compile_inference(search, self.jit_compile)
-            self._searches.setdefault(key, search)  # another thread may have been faster
-        return self._searches[key]
-
-    @functools.cached_property
-    def _stepwise_model(self):
-        return stepwise(self._model)
 
     def _make_text(self, i, request, output, replace_unknown, return_attention):
         """Returns the best translation of sentence i of a batch."""
@@ -540,18 +417,6 @@ def _check_tokenizer(tokenizer: Tokenizer | MarianTokenizer | None) -> Any:
             "tokenizer"
         )
     return tokenizer
-
-
-class _Request(NamedTuple):
-    """A sentence to translate; the last three fields are arguments of `make_constraints`."""
-
-    position: int  # in the list of sentences
-    sentence: str
-    prefix: str
-    ids: list[int]
-    forced: list[int]
-    min_length: int
-    max_length: int
 
 
 def _crop_attention(scores, row, source_length, length):

@@ -928,7 +928,7 @@ FAULTS = (
     ),
     _fault(
         "attention of the forward pass shifted by one position",
-        "Translate._compute_attention",
+        "BatchSearch._compute_attention",
         "np.roll(tokens, 1, axis=2)",
         "np.roll(tokens, 0, axis=2)",
         "inference/test_hypotheses",

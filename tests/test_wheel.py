@@ -13,6 +13,7 @@ import keras
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from quick import exhaustive_on_jax
 
 import keras_transformer
 
@@ -108,6 +109,7 @@ def environment(wheel, tmp_path_factory):
     return scripts, libraries
 
 
+@exhaustive_on_jax
 def test_the_wheel_needs_no_checkout(environment, tmp_path):
     scripts, libraries = environment
     command = shutil.which("keras-transformer", path=scripts)

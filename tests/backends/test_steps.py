@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from quick import exhaustive_on_jax
 from tiny import SMOOTHED_LOSS, make_batches, make_dataset, make_model
 
 from keras_transformer import (
@@ -70,6 +71,7 @@ def test_loss_decreases(losses):
     assert losses[-1][1][0] < losses[0][0][0]
 
 
+@exhaustive_on_jax
 @pytest.mark.slow
 def test_both_backends_give_the_same_losses(weights, losses):
     other = BACKENDS[1 - BACKENDS.index(keras.backend.backend())]

@@ -287,7 +287,6 @@ def test_the_history_and_the_best_weights_are_saved(dataset, uninterrupted):
     assert total / words == pytest.approx(lowest, abs=1e-5)
 
 
-@pytest.mark.exhaustive  # covered by the run that stops by its BLEU
 def test_early_stopping(dataset, tmp_path):
     trainer = Trainer(make_model(dataset), keras.optimizers.SGD(0.0), tmp_path, patience=2)
     history, interrupted = trainer.train(*make_batches(dataset), 10)

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
+from quick import some_of
 from tiny import SMOOTHED_LOSS, CallAt, make_dataset
 
 from keras_transformer import RunConfig, Trainer
@@ -352,9 +353,9 @@ def test_samples_and_writers_are_tried_before_training_and_never_end_it(
     assert "code of the user" in warnings[0] and "is full" in warnings[1]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 @pytest.mark.every_backend
-@pytest.mark.parametrize("fails", ["bleu", "validation"])
+@pytest.mark.parametrize("fails", some_of(["bleu", "validation"], quick=["bleu"]))
 def test_an_epoch_whose_evaluation_fails_is_not_trained_again(dataset, scored, tmp_path, fails):
     scores = [*SCORES[:1], RuntimeError("user"), *SCORES] if fails == "bleu" else SCORES
     trainer = make_scored_trainer(dataset, tmp_path, scores, **PATIENT)

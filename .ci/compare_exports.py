@@ -11,7 +11,7 @@ from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.export.ctranslate2 import CTranslate2Translate
 
 NUM_SENTENCES = 200  # of the test set
-MIN_BLEU = 30  # @@ after the three epochs of .ci/train, about 0 after the first
+MIN_BLEU = 30  # 63 after the three epochs of .ci/train, about 0 after the first
 MIN_EQUAL = 0.97  # rounding may decide between two tokens of nearly equal probability
 
 

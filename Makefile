@@ -23,9 +23,9 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
 # Tests spend most of their time compiling, so optimization does not pay.
-test-models test-others test-jax test-slow-tensorflow test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
+test-models test-others test-jax test-slow-models test-slow-others test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train train-book translate bundled-run small-bert test test-for test-models test-others test-jax test-slow test-slow-tensorflow test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
+.PHONY: train train-book translate bundled-run small-bert test test-for test-models test-others test-jax test-slow test-slow-models test-slow-others test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -65,17 +65,20 @@ test-others: .venv/installed
 test-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)
 
-test-all: .venv/installed ## run all tests but those of `make fuzz` on both backends (90 minutes); SLICE=3/19 runs one of 19 parts of those that `make test test-slow` leaves out
+test-all: .venv/installed ## run all tests but those of `make fuzz` on both backends (90 minutes); SLICE=3/29 runs one of 29 parts of those that `make test test-slow` leaves out
 	$(MAKE) --jobs 2 test-all-tensorflow test-all-jax
 
 test-all-tensorflow test-all-jax: test-all-%: .venv/installed
 	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL)$(if $(SLICE), and $(FURTHER_$*))" $(if $(SLICE),--slice $(SLICE)) --deselect "$(KILLED)[100]" $(ALL_TESTS_$*)
 
 test-slow: .venv/installed ## run the slow tests: training to convergence, exports, killed runs
-	$(MAKE) --jobs 2 test-slow-tensorflow test-slow-jax
+	$(MAKE) --jobs 2 test-slow-others test-slow-models test-slow-jax
 
-test-slow-tensorflow: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "slow and not exhaustive"
+test-slow-models: .venv/installed
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "slow and not exhaustive" $(MODEL_TESTS)
+
+test-slow-others: .venv/installed
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "slow and not exhaustive" $(addprefix --ignore=,$(MODEL_TESTS))
 
 test-slow-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "slow and every_backend and not exhaustive" $(JAX_TESTS)

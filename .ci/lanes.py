@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SLICES = 19
+SLICES = 29
 RECENT = 30  # commits
 GRACE_PERIOD = 10  # seconds between SIGTERM and SIGKILL
 TOLERANCE = 2  # lanes above this multiple of their budget fail; machines differ by less
@@ -117,15 +117,15 @@ class Lane:
 running = {}  # process ids of running lanes
 stop = threading.Event()  # if set, no further lane is started
 
-# Stages run one after another. The lanes of a stage run three at a time on two cores, because the
-# slow tests wait for other processes half of the time; in this order, longest first, so that both
-# cores are busy to the end. The parts of `make test`, `test-slow` and `test-all` are lanes of their
-# own.
+# Stages run one after another. The lanes of a stage run two at a time, in this order, longest
+# first, so that both cores are busy to the end; with three, Ray starts too late. The parts of
+# `make test`, `test-slow` and `test-all` are lanes of their own.
 STAGES = [
     [Lane("install", ".ci/install")],
     [Lane("check", "make check", 1)],
     [
-        Lane("slow-tensorflow", "make test-slow-tensorflow", 14),
+        Lane("slow-others", "make test-slow-others", 10),
+        Lane("slow-models", "make test-slow-models", 10),
         Lane("slow-jax", "make test-slow-jax", 8),
         Lane("notebooks", "make notebooks ARGS='{notebooks}'", 8),
         Lane("train", ".ci/train", 7),
@@ -161,7 +161,7 @@ def run_lanes(stages):
             stop.set()
 
     for stage in stages:
-        with ThreadPoolExecutor(3) as pool:
+        with ThreadPoolExecutor(2) as pool:
             list(pool.map(run, stage))  # `list` re-raises exceptions of the lanes
 
 

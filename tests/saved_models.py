@@ -13,38 +13,26 @@ import keras_transformer.layers
 import keras_transformer.models  # noqa: F401
 
 
-def apply(folder):
-    """Loads `model.keras`, applies it to `inputs.npz`, and writes `output.npy`."""
-    model = keras.models.load_model(folder / "model.keras")
-    inputs = list(np.load(folder / "inputs.npz").values())
+def load(path):
+    """Returns a function from inputs to the output of the model saved at `path`."""
+    model = keras.models.load_model(path)
     # JAX compiles a whole model in less time than each of its operations.
-    jax = keras.config.backend() == "jax"
-    y = model.predict_on_batch(inputs) if jax else model(inputs)
-    np.save(folder / "output.npy", keras.ops.convert_to_numpy(y))
+    call = model.predict_on_batch if keras.config.backend() == "jax" else model
+    return lambda inputs: keras.ops.convert_to_numpy(call(inputs))
 
 
 class ThisProcess:
-    """Applies saved models here. A subclass does so elsewhere."""
-
-    def apply(self, folder):
-        apply(folder)
+    """Loads saved models here."""
 
     def load(self, path):
-        """Returns a function that applies the model saved at `path`."""
-
-        def function(inputs):
-            np.savez(path.parent / "inputs.npz", *inputs)
-            self.apply(path.parent)
-            return np.load(path.parent / "output.npy")
-
-        return function
+        return load(path)
 
     def close(self):
         pass
 
 
-class OtherProcess(ThisProcess):
-    """A separate Python process, which knows only what importing the package registers."""
+class OtherProcess:
+    """Loads them in a separate process, which knows only what importing the package registers."""
 
     def __init__(self):
         self._process = subprocess.Popen(
@@ -55,10 +43,15 @@ class OtherProcess(ThisProcess):
             env={**os.environ, "KERAS_BACKEND": keras.config.backend()},
         )
 
-    def apply(self, folder):
-        print(folder, file=self._process.stdin, flush=True)
-        answer = self._process.stdout.readline()
-        assert answer == "done\n", answer.replace("\\n", "\n")
+    def load(self, path):
+        def apply(inputs):
+            np.savez(path.parent / "inputs.npz", *inputs)
+            print(path, file=self._process.stdin, flush=True)
+            answer = self._process.stdout.readline()
+            assert answer == "done\n", answer.replace("\\n", "\n")
+            return np.load(path.parent / "output.npy")
+
+        return apply
 
     def close(self):
         self._process.communicate()
@@ -66,8 +59,10 @@ class OtherProcess(ThisProcess):
 
 if __name__ == "__main__":
     for line in sys.stdin:
+        path = Path(line.rstrip())
         try:
-            apply(Path(line.rstrip()))
+            inputs = list(np.load(path.parent / "inputs.npz").values())
+            np.save(path.parent / "output.npy", load(path)(inputs))
             print("done", flush=True)
         except Exception:
             print(repr(traceback.format_exc()), flush=True)

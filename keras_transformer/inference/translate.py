@@ -178,6 +178,16 @@ class Translate:
         self._is_shared = True
         return self._search.model
 
+    @property
+    def batch_tokens(self) -> int:
+        """The maximum size of a batch, as it was passed."""
+        return self._search.batch_tokens
+
+    @property
+    def jit_compile(self) -> bool:
+        """Whether XLA compiles the search and the attention weights with the layers of Keras."""
+        return self._search.jit_compile
+
     @overload
     def __call__(
         self,

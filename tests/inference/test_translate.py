@@ -228,6 +228,6 @@ def test_from_run_without_a_folder_loads_the_newest_run(translate, tmp_path, mon
 
 def test_from_run(translate, tmp_path):
     write_run(tmp_path)
-    assert Translate.from_run(tmp_path, batch_tokens=16)(SHORT[:2]) == translate(SHORT[:2])
-    with pytest.raises(ValueError, match="batch_tokens"):
-        Translate.from_run(tmp_path, batch_tokens=0)
+    from_run = Translate.from_run(tmp_path, batch_tokens=16)
+    assert from_run.batch_tokens == 16
+    assert from_run(SHORT[:2]) == translate(SHORT[:2])

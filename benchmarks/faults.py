@@ -200,7 +200,7 @@ FAULTS = {kind.name: kind() for kind in (Default, *SINGLE, All)}
 
 SETTINGS = {
     "d_model": 256, "d_ff": 512, "n": 3, "rate": 0.2, "epochs": 15, "batch_size": 64,
-    "warmup_steps": 600, "decay": "inverse_sqrt", "rotary_base": 0.0, "optimizer": "adam",
+    "warmup_steps": 600, "decay": "inverse_sqrt", "rotary_base": None, "optimizer": "adam",
 }  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def measure(name, arguments, dtype, peak):
         write_pairs(data, 1.1 * arguments.updates * batch_tokens, words)
         config = kt.RunConfig(
             data=str(data), d_model=d_model, h=h, d_ff=d_ff, n=n, rate=0.1, dtype=dtype,
-            batch_tokens=batch_tokens, rotary_base=0.0, optimizer="adam",
+            batch_tokens=batch_tokens, rotary_base=None, optimizer="adam",
         )  # fmt: skip
         model, dataset, batches, history = train(config, Path(folder, "run"))
     tokens, flops = count_flops(config, dataset, batches)

@@ -49,7 +49,7 @@ def read_arguments():
     settings = {**(read_recipe(recipe) if recipe else {}), **({"data": pairs} if pairs else {})}
     own = {name: changes.pop(name) for name in ("updates", "rounds", "joeynmt", "only")}
     # The model and the optimizer that the peers have, too.
-    peers = {"rate": 0.1, "rotary_base": 0.0, "optimizer": "adam"}
+    peers = {"rate": 0.1, "rotary_base": None, "optimizer": "adam"}
     config = RunConfig(**{**peers, **settings, **changes})
     if config.dtype == "auto":
         dtype = "mixed_bfloat16" if describe_cpu().bfloat16 else "float32"

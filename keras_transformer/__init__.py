@@ -1,7 +1,7 @@
 """The Transformer as Keras 3 layers, with training, translation and plotting.
 
-Public names, and Keras itself, are imported when the first of them is used. A program can therefore
-parse its arguments and configure its process first.
+The public names, which `_public.py` lists, and Keras itself are imported when the first of them is
+used. A program can therefore parse its arguments and configure its process first.
 """
 
 import importlib.metadata
@@ -10,99 +10,6 @@ import sys
 from typing import TYPE_CHECKING
 
 __version__ = "0.3.0"
-
-__all__ = [
-    "Adam",
-    "AddNormalization",
-    "AdditiveAttention",
-    "AnsweringBert",
-    "AttentionPage",
-    "AttentionView",
-    "AugmentedImages",
-    "BahdanauDecoder",
-    "Bert",
-    "BlockSettings",
-    "Classify",
-    "Decoder",
-    "DecoderLayer",
-    "DotProductAttention",
-    "Dropout",
-    "Encoder",
-    "EncoderClassifier",
-    "EncoderLayer",
-    "FeedForward",
-    "FindAnswer",
-    "Forecaster",
-    "Generate",
-    "Hypothesis",
-    "LSTMLanguageModel",
-    "LayerNormalization",
-    "LuongAttention",
-    "LuongDecoder",
-    "MarianTokenizer",
-    "MaskedAccuracy",
-    "MaskedCrossEntropy",
-    "MultiHeadAttention",
-    "PatchEmbedding",
-    "Perplexity",
-    "PositionEmbeddingFixedWeights",
-    "PositionEmbeddingLayer",
-    "PrepareDataset",
-    "PreparedDataset",
-    "PretrainingBert",
-    "PretrainingPairs",
-    "RecurrentTranslator",
-    "RunConfig",
-    "RunFolder",
-    "SearchOptions",
-    "SegmentEmbedding",
-    "SequenceAttention",
-    "Summarize",
-    "Trainer",
-    "TransformerLanguageModel",
-    "TransformerModel",
-    "Translate",
-    "VisionTransformer",
-    "WarmupSchedule",
-    "WordPieceTokenizer",
-    "WordTokenizer",
-    "answer_examples",
-    "as_dataset",
-    "causal_mask",
-    "combine_masks",
-    "evaluate_run",
-    "hypothesis_views",
-    "make_model",
-    "next_words",
-    "ngram_prefixes",
-    "padding_mask",
-    "plot_alignments",
-    "plot_attention",
-    "plot_attention_distance",
-    "plot_attention_weights",
-    "plot_forecast",
-    "plot_layer",
-    "plot_losses",
-    "plot_masks",
-    "plot_patch_filters",
-    "plot_position_similarity",
-    "plot_positions",
-    "plot_schedules",
-    "read_bert",
-    "read_documents",
-    "read_pairs",
-    "record_attention",
-    "rotary_embedding",
-    "score",
-    "sinusoidal_encoding",
-    "store_attention",
-    "text_views",
-    "train_run",
-    "translation_views",
-    "warmup_cosine",
-    "write_attention_page",
-    "write_pairs",
-]
 
 # Names of courses, and what to write instead.
 _OTHER_NAMES = {
@@ -145,10 +52,8 @@ if TYPE_CHECKING or "keras" in sys.modules:
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        if name not in __all__:
-            instead = _OTHER_NAMES.get(name)
-            hint = "" if instead is None else f": write kt.{instead}, see docs/from-the-course.md"
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        if name.startswith("_") and name != "__all__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
             from keras_transformer import _public
         except ModuleNotFoundError as error:
@@ -158,8 +63,13 @@ if not TYPE_CHECKING:
                 f"The Keras backend {error.name} is not installed. Set KERAS_BACKEND to an "
                 f"installed backend, or run: pip install '{_DISTRIBUTION}[{error.name}]'"
             ) from error
-        globals().update({public: getattr(_public, public) for public in __all__})
-        return globals()[name]
+        public = {name: x for name, x in vars(_public).items() if not name.startswith("_")}
+        globals().update(public, __all__=sorted(public))
+        if name in globals():
+            return globals()[name]
+        instead = _OTHER_NAMES.get(name)
+        hint = "" if instead is None else f": write kt.{instead}, see docs/from-the-course.md"
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
     def __dir__():
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -1,4 +1,4 @@
-"""Imports all public names. `as` tells type checkers that they are public here, too."""
+"""The public names. `as` tells type checkers that they are public."""
 
 from keras_transformer.data.dataset import (
     PrepareDataset as PrepareDataset,

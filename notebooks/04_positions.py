@@ -327,7 +327,7 @@ assert np.allclose(ops.concatenate(outputs, axis=1), expected, atol=1e-5)
 # %% [markdown]
 # The transformers that `train.py` trains have rotary positions by default, with the base 1000 and
 # *instead of* the sinusoids, in self-attention only: between a source and a target position there
-# is no distance. `--rotary-base 0` goes back to sinusoids. In one comparison of
+# is no distance. `--rotary-base none` goes back to sinusoids. In one comparison of
 # `docs/benchmarks.md` (41,306 pairs, four epochs, one seed), rotary positions raised BLEU from 91.9
 # to 93.8 and the share of beginners' sentences that come out right from 62% to 68%, for 383 instead
 # of 338 CPU seconds.

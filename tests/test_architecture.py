@@ -120,8 +120,8 @@ import sys
 sys.modules["tensorflow"] = None
 import keras_transformer as kt
 from keras_transformer.training.process import tune_process
-assert "keras" not in sys.modules
-assert set(kt.__all__) <= set(dir(kt))
+assert "keras" not in sys.modules and not hasattr(kt, "__wrapped__")
+assert "keras" not in sys.modules and set(kt.__all__) <= set(dir(kt))
 for name in kt.__all__:
     getattr(kt, name)
 assert not hasattr(kt, "Nothing")

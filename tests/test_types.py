@@ -8,9 +8,6 @@ from pathlib import Path
 import keras
 import pytest
 
-import keras_transformer
-from keras_transformer import _public
-
 ROOT = Path(__file__).resolve().parents[1]
 SPECIAL = ("__init__", "__call__")  # methods with documented arguments
 
@@ -50,12 +47,6 @@ def test_public_functions_and_methods_have_complete_type_hints(name):
         where = f"{function.__module__}.{function.__qualname__}"
         assert not missing, f"{where} lacks the types of {missing}"
         assert signature.return_annotation is not inspect.Signature.empty, f"{where} returns?"
-
-
-def test_all_public_names_are_listed_and_imported():
-    """Editors and type checkers read `_public.py`, programs `__all__`."""
-    imported = {name for name in vars(_public) if not name.startswith("_")}
-    assert imported == set(keras_transformer.__all__)
 
 
 def test_the_package_is_marked_as_typed():

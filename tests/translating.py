@@ -51,7 +51,7 @@ def write_run(folder):
     """Writes a run folder as left by a training run of the model."""
     dataset, model, last = trained()
     run = RunFolder(folder)
-    sizes = {"d_model": 32, "d_ff": 64, "n": 1, "h": 2, "rotary_base": 0.0}
+    sizes = {"d_model": 32, "d_ff": 64, "n": 1, "h": 2, "rotary_base": None}
     run.create(RunConfig(**sizes, max_length=8), dataset)
     run.write_weights(model)
     for name, content in last:

@@ -93,7 +93,7 @@ def check_rotary(rotary_base, d_k):
         if d_k % 2:
             raise ValueError(
                 "`d_k`, the size of a head, must be even with rotary position embeddings: change "
-                "`d_model` or `h`, or set `rotary_base` to None (in a `RunConfig`, to 0). "
+                "`d_model` or `h`, or set `rotary_base` to None. "
                 f"Received: d_k={excerpt(d_k)}"
             )
 

@@ -6,7 +6,8 @@ import math
 from pathlib import Path
 
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
-from keras_transformer.runs.config import MAX_EPOCHS, MAX_SEED
+from keras_transformer.runs.data_settings import MAX_SEED
+from keras_transformer.runs.training_settings import MAX_EPOCHS
 
 _SEARCH_HELP = {
     "beam_size": "beam size; 1 is greedy search",

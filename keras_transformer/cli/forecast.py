@@ -3,7 +3,7 @@
 import keras_transformer as kt
 from keras_transformer.cli.arguments import add_data_limits, add_seed, integer
 from keras_transformer.cli.startup import import_backend
-from keras_transformer.runs.config import MAX_EPOCHS
+from keras_transformer.runs.training_settings import MAX_EPOCHS
 
 DEFAULTS = {
     "fibonacci": {"units": 2, "steps": 20, "epochs": 30},

@@ -12,7 +12,8 @@ from keras_transformer.cli.arguments import (
 )
 from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
-from keras_transformer.runs.config import MAX_BATCH_SIZE, MAX_SOURCE_TOKENS
+from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
+from keras_transformer.runs.training_settings import MAX_BATCH_SIZE
 
 HEADS = 4
 

@@ -20,7 +20,7 @@ from keras_transformer.inference.translate import Translate
 from keras_transformer.layers import sinusoidal_encoding
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models.transformer import TransformerModel
-from keras_transformer.runs.config import MAX_SOURCE_TOKENS
+from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
 
 # CTranslate2 stores the position encodings in a table and rejects longer sequences. The table takes
 # 2 MB for d_model 256.

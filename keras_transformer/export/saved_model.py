@@ -13,7 +13,7 @@ from keras_transformer.inference.model_search import ModelSearch, stepwise
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END
 from keras_transformer.inference.translate import Translate
-from keras_transformer.runs.config import MAX_SOURCE_TOKENS
+from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
 
 
 def export_saved_model(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_transformer._utils.special_tokens import END_ID
-from keras_transformer.runs.config import MAX_SOURCE_TOKENS
+from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
 
 
 def check_texts(texts, what, number=None, first=1):

@@ -10,17 +10,14 @@ from keras_transformer._utils.reading import excerpt, parse_json
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models.recurrent import RecurrentTranslator
 from keras_transformer.models.transformer import TransformerModel
-from keras_transformer.runs.config import MAX_SIZES
+from keras_transformer.runs.model_settings import MAX_SIZES
 
 _CLASSES = {cls.__name__: cls for cls in (TransformerModel, RecurrentTranslator)}
 _CHANGED = "changed"  # the kind of a model that a function of the user makes
 _NOT_OPTIONS = ("name", "trainable", "dtype")  # of `get_config`
 _MAX_PARAMETERS = 10**9
 # Integers of `model.json`, which limit what a file from elsewhere can make `make` build.
-_LIMITS = {
-    **{name: MAX_SIZES[name] for name in ("d_model", "d_k", "d_v", "d_ff", "h", "n")},
-    "units": MAX_SIZES["d_model"],
-}
+_LIMITS = {**MAX_SIZES, "units": MAX_SIZES["d_model"]}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,8 +34,19 @@ def add_flags(parser):
         if field.type is bool:
             options["action"] = argparse.BooleanOptionalAction
         elif field.type not in (str, str | None):
-            options["type"] = (typing.get_args(field.type) or (field.type,))[0]
+            options["type"] = _number(field.type)
         parser.add_argument("--" + field.name.replace("_", "-"), **options)
+
+
+def _number(kind):
+    """Returns a function that parses an int or a float, or None if the type allows it."""
+    convert, *none = typing.get_args(kind) or (kind,)
+
+    def parse(text):
+        return None if none and text.lower() == "none" else convert(text)
+
+    parse.__name__ = convert.__name__  # in messages of argparse
+    return parse
 
 
 def read_recipe(name):

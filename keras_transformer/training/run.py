@@ -21,7 +21,7 @@ from keras_transformer.inference.translate import Translate
 from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
-from keras_transformer.runs.config import RECURRENT, RunConfig
+from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.folder import (
     MakeModel,
     RunFolder,
@@ -31,6 +31,7 @@ from keras_transformer.runs.folder import (
 )
 from keras_transformer.runs.lock import training_lock
 from keras_transformer.runs.model_description import ModelDescription
+from keras_transformer.runs.model_settings import RECURRENT
 from keras_transformer.runs.own_model import function_name
 from keras_transformer.settings import describe_settings
 from keras_transformer.training.samples import format_samples

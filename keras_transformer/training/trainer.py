@@ -26,8 +26,9 @@ from keras_transformer.data.accumulation import accumulation, read_batch
 from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.models._translator import Translator
 from keras_transformer.objectives.metrics import loss_and_totals
-from keras_transformer.runs.config import MAX_EPOCHS, RunConfig
+from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.folder import RunFolder, check_curve, check_history
+from keras_transformer.runs.training_settings import MAX_EPOCHS
 from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.interrupt import interrupt_flag

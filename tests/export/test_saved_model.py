@@ -20,7 +20,7 @@ from translating import make_translate
 
 from keras_transformer import PrepareDataset, Translate
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS
-from keras_transformer.runs.config import MAX_SOURCE_TOKENS
+from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
 
 if keras.config.backend() != "tensorflow":
     pytest.skip("SavedModels are TensorFlow's", allow_module_level=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from keras_transformer import __version__
-from keras_transformer.runs.config import DTYPES, RunConfig
+from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.recipes import RECIPES, add_flags, list_recipes
+from keras_transformer.runs.training_settings import DTYPES
 from keras_transformer.settings import BlockSettings
 
 SAVED = sorted((Path(__file__).parents[1] / "data").glob("saved_by_*/*/config.json"))
@@ -277,7 +278,7 @@ def test_error_names_unknown_fields_and_the_writing_version():
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.parent.name)
 def test_a_missing_field_takes_its_default_or_the_earlier_behavior(path):
     """Runs of earlier versions lack the fields that were added later."""
-    earlier = {"decay": "inverse_sqrt", "rotary_base": 0.0, "optimizer": "adam"}
+    earlier = {"decay": "inverse_sqrt", "rotary_base": None, "optimizer": "adam"}
     text = path.read_text(encoding="utf-8")
     saved = RunConfig.from_json(text)
     for field in dataclasses.fields(RunConfig):
@@ -329,6 +330,11 @@ def test_changes_are_validated():
 @pytest.mark.parametrize("name", FIELDS)
 def test_each_field_has_a_flag(name):
     assert parse(*flags(name, NON_DEFAULTS[name])) == {name: NON_DEFAULTS[name]}
+
+
+def test_none_replaces_the_number_of_a_recipe():
+    assert parse("--rotary-base", "none", "--d-k", "None") == {"rotary_base": None, "d_k": None}
+    assert RunConfig.from_json(changed_json(rotary_base=0)).rotary_base is None
 
 
 def test_only_given_flags_are_parsed():

@@ -1,0 +1,58 @@
+"""Fields of a run's configuration: a default, the help of its flag, and a check."""
+
+import dataclasses
+import functools
+import numbers
+import typing
+
+from keras_transformer._utils.checks import check_choice, check_integers
+from keras_transformer._utils.reading import excerpt
+
+ANY_SIZE = 10**9
+
+
+def setting(default, help, check=None):
+    """Returns a field of `Settings`.
+
+    Args:
+        default: its default.
+        help: text that describes it and explains its default.
+        check: a function of `_utils.checks`, called with the name and the value if it is not None.
+    """
+    return dataclasses.field(default=default, metadata={"help": help, "check": check})
+
+
+def integers(minimum, maximum):
+    """Returns the check that a number is an integer from `minimum` to `maximum`."""
+    return functools.partial(check_integers, minimum, maximum)
+
+
+def choices(*values):
+    """Returns the check that a value is one of `values`."""
+    return functools.partial(check_choice, values)
+
+
+class Settings:
+    """A base of dataclasses that checks the types and the values of their fields."""
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, numbers.Number) and hasattr(value, "item"):
+                value = value.item()  # JSON has no numbers of NumPy
+                object.__setattr__(self, field.name, value)
+            _check_type(field, value)
+            check = field.metadata["check"]
+            if check is not None and value is not None:
+                check(**{field.name: value})
+
+
+def _check_type(field, value):
+    kinds = typing.get_args(field.type) or (field.type,)
+    if float in kinds:
+        kinds = (*kinds, int)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise ValueError(
+            f"`{field.name}` must be of type {getattr(field.type, '__name__', field.type)}. "
+            f"Received: {excerpt(value)}"
+        )

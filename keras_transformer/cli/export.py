@@ -1,5 +1,7 @@
 """Exports a trained run as a SavedModel, to CTranslate2, or as a smaller run in float16."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import keras_transformer as kt
@@ -13,72 +15,91 @@ from keras_transformer.cli.arguments import (
 )
 from keras_transformer.cli.startup import import_backend
 
-FOLDERS = {"saved_model": "saved_model/1", "ctranslate2": "ctranslate2", "float16": "float16"}
+
+@dataclass(frozen=True)
+class _Target:
+    write: Callable  # (arguments, folder, search options) -> None
+    folder: str  # below RUN/exported
+    help: str = ""
+    quantization: bool = False
+    search: bool = False  # a SavedModel fixes the search; the others search when they translate
+
+
+def _write_saved_model(arguments, folder, options):
+    from keras_transformer.export.saved_model import export_saved_model
+
+    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
+    export_saved_model(translate, folder, arguments.overwrite, **options)
+
+
+def _write_ctranslate2(arguments, folder, options):
+    from keras_transformer.export.ctranslate2 import export_ctranslate2
+
+    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
+    export_ctranslate2(translate, folder, arguments.overwrite, arguments.quantization)
+
+
+def _write_float16(arguments, folder, options):
+    from keras_transformer.export.float16 import export_float16
+
+    export_float16(arguments.run, folder, arguments.overwrite, **load_options(arguments))
+
+
+TARGETS = {
+    "saved_model": _Target(_write_saved_model, "saved_model/1", search=True),
+    "ctranslate2": _Target(_write_ctranslate2, "ctranslate2", quantization=True),
+    "float16": _Target(
+        _write_float16, "float16", "a run folder of half the size without checkpoints"
+    ),
+}
 
 
 def add_arguments(parser):
     """Adds the run, the export format and its options."""
     add_run(parser)
     add_weights(parser)
+    formats = [f"{name}, {x.help}" if x.help else name for name, x in TARGETS.items()]
     parser.add_argument(
         "--to",
-        choices=FOLDERS,
+        choices=TARGETS,
         required=True,
-        help="export format: saved_model, ctranslate2, or float16, a run folder of half the size "
-        "without checkpoints (required)",
+        help=f"export format: {'; '.join(formats)} (required)",
     )
+    folders = ", ".join(f"RUN/exported/{target.folder}" for target in TARGETS.values())
+    parser.add_argument("--output", help=f"output folder (default: one of {folders})")
     parser.add_argument(
-        "--output",
-        help="output folder (default: RUN/exported/saved_model/1, RUN/exported/ctranslate2 or "
-        "RUN/exported/float16)",
-    )
-    parser.add_argument(
-        "--quantization", choices=["int8"], help="number type, ctranslate2 only (default: float32)"
+        "--quantization",
+        choices=["int8"],
+        help=f"number type, {_only('quantization')} (default: float32)",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing export (default: refuse)"
     )
-    # A SavedModel is deterministic and returns one translation. CTranslate2 takes search options
-    # at translation time.
+    # A SavedModel is deterministic and returns one translation.
     add_search_options(parser, without=("n_best", "temperature", "top_k", "top_p", "seed"))
 
 
 def run(arguments):
     """Exports the run and prints the output folder."""
-    _check(arguments)
+    target = TARGETS[arguments.to]
+    if arguments.quantization and not target.quantization:
+        raise ValueError(f"--quantization requires {_only('quantization')}")
+    flags = given_search_flags(arguments)
+    if flags and not target.search:
+        raise ValueError(
+            f"{flags[0]} requires {_only('search')}: the other formats take search options at "
+            "translation time"
+        )
     options = search_options(arguments)
     import_backend()
-    folder = Path(arguments.output or Path(arguments.run, "exported", FOLDERS[arguments.to]))
+    folder = Path(arguments.output or Path(arguments.run, "exported", target.folder))
     try:
-        _export(arguments, folder, options)
+        target.write(arguments, folder, options)
     except RuntimeError as error:  # wrong backend, or CTranslate2's converter failed
         raise ValueError(str(error)) from error
     print(f'Written to {folder}. For usage, see "Exports" in docs/overview.md.')
 
 
-def _check(arguments):
-    if arguments.to != "ctranslate2" and arguments.quantization:
-        raise ValueError("--quantization requires --to ctranslate2")
-    flags = given_search_flags(arguments)
-    if arguments.to != "saved_model" and flags:
-        raise ValueError(
-            f"{flags[0]} requires --to saved_model: the other formats take search options at "
-            "translation time"
-        )
-
-
-def _export(arguments, folder, options):
-    if arguments.to == "float16":
-        from keras_transformer.export.float16 import export_float16
-
-        export_float16(arguments.run, folder, arguments.overwrite, **load_options(arguments))
-        return
-    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
-    if arguments.to == "saved_model":
-        from keras_transformer.export.saved_model import export_saved_model
-
-        export_saved_model(translate, folder, arguments.overwrite, **options)
-    else:
-        from keras_transformer.export.ctranslate2 import export_ctranslate2
-
-        export_ctranslate2(translate, folder, arguments.overwrite, arguments.quantization)
+def _only(option):
+    """Returns the flag of the formats that take an option."""
+    return "--to " + " or ".join(name for name, x in TARGETS.items() if getattr(x, option))

@@ -8,9 +8,14 @@ from keras import ops
 
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
+from keras_transformer.layers._fused_attention import fused_attention, has_fused_kernel
 from keras_transformer.layers._parts import PartsMixin
 from keras_transformer.layers.dropout import Dropout
-from keras_transformer.layers.record_attention import store_attention, store_queries_and_keys
+from keras_transformer.layers.record_attention import (
+    is_recording,
+    store_attention,
+    store_queries_and_keys,
+)
 from keras_transformer.masks import check_mask, with_implicit_mask
 from keras_transformer.settings import names_ours
 
@@ -83,12 +88,19 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         Returns:
             The weighted sum of the values for each query, (..., T, d_v).
         """
+        attention_mask = with_implicit_mask(attention_mask, keys_mask)
+        store_queries_and_keys(self, queries, keys)  # for `record_attention` and its like
+        if self._needs_no_weights() and has_fused_kernel(queries, keys, values):
+            return fused_attention(queries, keys, values, attention_mask)
         scale = 1 / math.sqrt(keys.shape[-1])
         scores = ops.einsum("...td,...sd->...ts", queries * scale, keys)  # (..., T, S)
-        weights = masked_softmax(scores, with_implicit_mask(attention_mask, keys_mask))
-        store_queries_and_keys(self, queries, keys)  # for `record_attention` and its like
+        weights = masked_softmax(scores, attention_mask)
         store_attention(self, weights)
         return ops.matmul(self.dropout(ops.cast(weights, values.dtype)), values)
+
+    def _needs_no_weights(self):
+        has_dropout = not isinstance(self.dropout, Dropout) or self.dropout.rate > 0
+        return not has_dropout and not is_recording()
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "rate": self.rate}

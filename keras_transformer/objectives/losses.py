@@ -38,7 +38,8 @@ def token_losses(target, logits, label_smoothing=0.0):
 
     One-hot vectors are avoided: -Σ q·log p = log Σ exp z - (1 - ε)·z_target - ε·mean(z). The
     custom gradient, softmax(z) - q, halves the step time of a small model on TensorFlow, whose own
-    gradient reads the logits, the largest tensor of a step, several times more.
+    gradient reads the logits, the largest tensor of a step, several times more. Except on
+    TensorFlow, it keeps the logits in their own type and their log-sums, not the softmax.
 
     Args:
         target: integer token ids, (B, T).
@@ -61,14 +62,20 @@ def _token_mask(target):
 
 def _make_loss_function(target, label_smoothing):
     """Returns a function from logits to the results of `token_losses`, stacked to (3, B, T)."""
+    # XLA fuses the exponentials into the passes over the logits: loss and gradient take 9% less
+    # time and two thirds of the memory (JAX, CPU, float32, V = 32,000). TensorFlow takes 10% more.
+    keep_softmax = keras.config.backend() == "tensorflow"
 
     @ops.custom_gradient
     def losses(logits):
         wide = ops.cast(logits, "float32")
-        probabilities = ops.softmax(wide)
         highest = ops.max(wide, axis=-1, keepdims=True)
-        # max(softmax) = exp(highest) / Σ exp z is at least 1 / V, so that its logarithm is finite.
-        log_sum = highest - ops.log(ops.max(probabilities, axis=-1, keepdims=True))
+        if keep_softmax:
+            kept = ops.softmax(wide)
+            # max(softmax) = exp(highest) / Σ exp z is at least 1 / V, so its logarithm is finite.
+            log_sum = highest - ops.log(ops.max(kept, axis=-1, keepdims=True))
+        else:
+            log_sum = ops.logsumexp(wide, axis=-1, keepdims=True)
         target_logits = ops.take_along_axis(wide, ops.expand_dims(target, -1), axis=-1)
         plain = log_sum - target_logits
         smoothed = plain
@@ -82,6 +89,8 @@ def _make_loss_function(target, label_smoothing):
             upstream = arguments[-1] if upstream is None else upstream
             upstream = ops.expand_dims(upstream[0], -1)
             share = label_smoothing / logits.shape[-1]  # probability of each token
+            again = ops.cast(logits, "float32")  # `wide` would be kept until here
+            probabilities = kept if keep_softmax else ops.exp(again - log_sum)
             at_target = ops.exp(-plain) - share - (1 - label_smoothing)
             # Cast first, because setting the values of the targets copies the whole tensor.
             gradients = ops.cast((probabilities - share) * upstream, logits.dtype)

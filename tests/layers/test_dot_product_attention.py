@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 from layer_contract import LayerContract, causal, normal, numpy, padding
 
-from keras_transformer.layers import DotProductAttention, record_attention
+from keras_transformer.layers import (
+    DotProductAttention,
+    dot_product_attention,
+    record_attention,
+)
 
 
 @pytest.mark.every_backend
@@ -17,6 +21,17 @@ class TestContract(LayerContract):
 
     def make(self, **kwargs):
         return DotProductAttention(**kwargs)
+
+
+# Masks that are broadcastable to (2, 3, 4, 6), the last with queries that may attend to nothing.
+FUSED_MASKS = {
+    "none": None,
+    "keys": np.arange(6) < 4,
+    "(T, S)": np.tril(np.ones((4, 6), "bool")),
+    "(B, 1, 1, S)": padding(6, 3)[:, None],
+    "(B, N, T, S)": normal(2, 3, 4, 6) > -0.5,
+    "nothing": np.arange(4)[:, None] + np.zeros((2, 1, 1, 6)) < 2,
+}
 
 
 def weights_of(queries, keys, attention_mask=None):
@@ -66,6 +81,19 @@ def test_output_is_the_weighted_sum_of_the_values():
     mask = padding(7, 3)
     y = DotProductAttention()(q, k, v, attention_mask=mask)
     np.testing.assert_allclose(numpy(y), weights_of(q, k, mask) @ v, atol=1e-6)
+
+
+@pytest.mark.every_backend
+@pytest.mark.parametrize("mask", FUSED_MASKS.values(), ids=FUSED_MASKS)
+def test_a_fused_kernel_computes_the_same(mask, monkeypatch):
+    q, k, v = normal(2, 3, 4, 8), normal(2, 3, 6, 8, seed=1), normal(2, 3, 6, 8, seed=2)
+    expected = numpy(DotProductAttention()(q, k, v, attention_mask=mask))
+    monkeypatch.setattr(dot_product_attention, "has_fused_kernel", lambda *inputs: True)
+    fused = DotProductAttention()
+    np.testing.assert_allclose(numpy(fused(q, k, v, attention_mask=mask)), expected, atol=1e-5)
+    with record_attention() as weights:
+        fused(q, k, v, attention_mask=mask)
+    assert fused in weights  # somebody looks at the weights, so they are computed
 
 
 def test_masked_keys_get_no_attention():

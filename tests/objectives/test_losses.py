@@ -73,6 +73,17 @@ def test_gradient_is_softmax_minus_labels(label_smoothing):
     np.testing.assert_allclose(change, (p - q) * (TARGET != 0)[..., None] / 3, atol=1e-6)
 
 
+@pytest.mark.every_backend
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="XLA tells what memory a program takes")
+def test_the_backward_pass_keeps_no_softmax():
+    import jax
+
+    target, logits = np.ones((8, 16), "int32"), np.ones((8, 16, 1000), "float32")
+    gradient = jax.grad(lambda logits: masked_cross_entropy(target, logits)[0])
+    memory = jax.jit(gradient).lower(logits).compile().memory_analysis()
+    assert memory.temp_size_in_bytes <= 1.1 * logits.nbytes
+
+
 def test_totals_are_additive_over_batches():
     whole = totals(TARGET, LOGITS)
     first, second = totals(TARGET[:1, :2], LOGITS[:1, :2]), totals(TARGET[1:, :1], LOGITS[1:, :1])

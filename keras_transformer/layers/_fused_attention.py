@@ -1,0 +1,67 @@
+"""Attention by a fused kernel, which never writes the attention weights to memory."""
+
+import functools
+import math
+
+import keras
+from keras import ops
+
+
+def has_fused_kernel(queries, keys, values):
+    """Returns whether Keras computes this attention with a fused kernel that keeps all masks.
+
+    It does with cuDNN on JAX: in half precision, for keys and values of one size, and, because it
+    must compute gradients, for even lengths. On a TPU, Keras would apply the mask of the first
+    sequence to the whole batch. Where the kernel supports no head size this large, Keras computes
+    what `DotProductAttention` does.
+
+    Args:
+        queries: (..., T, d_k).
+        keys: (..., S, d_k).
+        values: (..., S, d_v).
+    """
+    dtypes = {keras.backend.standardize_dtype(x.dtype) for x in (queries, keys, values)}
+    lengths = queries.shape[-2], keys.shape[-2]
+    return (
+        _on_cuda()
+        and dtypes in ({"float16"}, {"bfloat16"})
+        and len(queries.shape) == 4
+        and keys.shape[-1] == values.shape[-1]
+        and all(isinstance(length, int) and length % 2 == 0 for length in lengths)
+    )
+
+
+@functools.cache
+def _on_cuda():
+    if keras.config.backend() != "jax":
+        return False
+    return keras.distribution.list_devices()[0].startswith(("gpu", "cuda"))
+
+
+def fused_attention(queries, keys, values, attention_mask=None):
+    """Computes softmax(QKᵀ/√d_k)V like `DotProductAttention`, without its weights.
+
+    Args:
+        queries: (B, N, T, d_k).
+        keys: (B, N, S, d_k).
+        values: (B, N, S, d_v).
+        attention_mask: boolean, broadcastable to (B, N, T, S); True = may attend.
+
+    Returns:
+        (B, N, T, d_v).
+    """
+    heads_last = [ops.transpose(x, (0, 2, 1, 3)) for x in (queries, keys, values)]
+    scale = 1 / math.sqrt(keys.shape[-1])
+    if attention_mask is not None:
+        missing = 4 - len(attention_mask.shape)
+        attention_mask = ops.reshape(attention_mask, (1,) * missing + ops.shape(attention_mask))
+        batch, _, length, _ = ops.shape(queries)
+        # The kernel takes a mask with an axis of 1 for the heads, but for no other axis.
+        shape = (batch, attention_mask.shape[1], length, ops.shape(keys)[-2])
+        attention_mask = ops.broadcast_to(attention_mask, shape)
+    context = ops.dot_product_attention(*heads_last, mask=attention_mask, scale=scale)
+    context = ops.transpose(context, (0, 2, 1, 3))
+    if attention_mask is None:
+        return context
+    # The kernel returns the mean of the values to a query without keys.
+    return context * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), context.dtype)

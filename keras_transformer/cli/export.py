@@ -18,7 +18,7 @@ from keras_transformer.cli.startup import import_backend
 
 @dataclass(frozen=True)
 class _Target:
-    write: Callable  # (arguments, folder, search options) -> None
+    write: Callable[..., None]  # (arguments, folder, search options) -> None
     folder: str  # below RUN/exported
     help: str = ""
     quantization: bool = False

@@ -71,17 +71,19 @@ test-all: .venv/installed ## run all tests but those of `make fuzz` on both back
 test-all-tensorflow test-all-jax: test-all-%: .venv/installed
 	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL)$(if $(SLICE), and $(FURTHER_$*))" $(if $(SLICE),--slice $(SLICE)) --deselect "$(KILLED)[100]" $(ALL_TESTS_$*)
 
+# HALF=1/2 runs a half of them, and all of the files in ALSO.
+HALVED = $(if $(HALF),--slice $(HALF) --also "$(ALSO)")
 test-slow: .venv/installed ## run the slow tests: training to convergence, exports, killed runs
 	$(MAKE) --jobs 2 test-slow-others test-slow-models test-slow-jax
 
 test-slow-models: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "slow and not exhaustive" $(MODEL_TESTS)
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q $(HALVED) -m "slow and not exhaustive" $(MODEL_TESTS)
 
 test-slow-others: .venv/installed
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q -m "slow and not exhaustive" $(addprefix --ignore=,$(MODEL_TESTS))
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q $(HALVED) -m "slow and not exhaustive" $(addprefix --ignore=,$(MODEL_TESTS))
 
 test-slow-jax: .venv/installed
-	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "slow and every_backend and not exhaustive" $(JAX_TESTS)
+	KERAS_BACKEND=jax $(BIN)/python -m pytest -q $(HALVED) -m "slow and every_backend and not exhaustive" $(JAX_TESTS)
 
 test-browser: .venv/browser ## test the web pages in Chromium (Debian packages chromium and chromium-driver)
 	$(BIN)/python -m pytest -q -m browser tests/browser

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SLICES = 29
-RECENT = 30  # commits
+RECENT = 15  # commits
 GRACE_PERIOD = 10  # seconds between SIGTERM and SIGKILL
 TOLERANCE = 2  # lanes above this multiple of their budget fail; machines differ by less
 # Matches a line of `pytest --durations` or of notebooks/build.py.
@@ -44,15 +44,21 @@ def number_of_commit():
     return int(git("rev-list", "--count", "HEAD"))
 
 
+def recently_changed(pattern):
+    """Returns the files of a pattern that the last commits changed."""
+    root = Path(__file__).resolve().parents[1]
+    changed = set(git("log", f"-{RECENT}", "--format=", "--name-only").splitlines())
+    return sorted(changed & {str(path.relative_to(root)) for path in root.glob(pattern)})
+
+
 def notebooks_of_commit(number):
     """Returns every third notebook and those whose sources the last commits changed.
 
     All of them take ten minutes; `make release-check` builds them.
     """
     folder = Path(__file__).resolve().parents[1] / "notebooks"
-    changed = git("log", f"-{RECENT}", "--format=", "--name-only").splitlines()
     names = sorted(path.stem for path in folder.glob("[0-9][0-9]_*.py"))
-    recent = {name for name in names if f"notebooks/{name}.py" in changed}
+    recent = [Path(path).stem for path in recently_changed("notebooks/[0-9][0-9]_*.py")]
     return " ".join(sorted({*names[number % 3 :: 3], *recent}))
 
 
@@ -124,9 +130,9 @@ STAGES = [
     [Lane("install", ".ci/install")],
     [Lane("check", "make check", 1)],
     [
-        Lane("slow-others", "make test-slow-others", 12),
-        Lane("slow-models", "make test-slow-models", 12),
-        Lane("slow-jax", "make test-slow-jax", 8),
+        Lane("slow-others", "make test-slow-others {half}", 10),
+        Lane("slow-models", "make test-slow-models {half}", 8),
+        Lane("slow-jax", "make test-slow-jax {half}", 6),
         Lane("notebooks", "make notebooks ARGS='{notebooks}'", 8),
         Lane("train", ".ci/train", 8),
         Lane("all-jax", "make test-all-jax SLICE={slice}", 6),
@@ -218,7 +224,14 @@ def main():
     if unknown := sorted(set(selected) - set(names)):
         parser.error(f"unknown lanes: {', '.join(unknown)}")
     number = number_of_commit()
-    parts = {"slice": f"{number % SLICES + 1}/{SLICES}", "notebooks": notebooks_of_commit(number)}
+    # A half of the slow tests, drawn by the hash of the commit, and all in files that changed.
+    half = int(git("rev-parse", "HEAD"), 16) % 2 + 1
+    also = " ".join(recently_changed("tests/**/test_*.py"))
+    parts = {
+        "slice": f"{number % SLICES + 1}/{SLICES}",
+        "half": f"HALF={half}/2 ALSO='{also}'",
+        "notebooks": notebooks_of_commit(number),
+    }
     for lane in lanes:
         lane.command = lane.command.format(**parts)
     signal.signal(signal.SIGTERM, stop_running)

@@ -60,6 +60,52 @@ class TorchModel(torch.nn.Module):
         return target[:, 1:]
 
 
+class TorchLanguageModel(torch.nn.Module):
+    """A plain pre-norm decoder-only model with learned positions and tied output, as GPT-2 has.
+
+    Args:
+        size: object with the attributes `d_model`, `n`, `h` and `d_ff`.
+        words: size of the vocabulary.
+        length: maximum sequence length.
+    """
+
+    def __init__(self, size, words, length):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(words, size.d_model)
+        torch.nn.init.normal_(self.embedding.weight, std=0.02)
+        self.positions = torch.nn.Parameter(torch.zeros(length, size.d_model))
+        self.blocks = torch.nn.ModuleList(_Block(size) for _ in range(size.n))
+        self.norm = torch.nn.LayerNorm(size.d_model)
+
+    def forward(self, ids):
+        """Maps ids, (B, T), to logits, (B, T, V)."""
+        x = self.embedding(ids) + self.positions[: ids.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x) @ self.embedding.weight.T
+
+
+class _Block(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.h = size.h
+        self.norm_1, self.norm_2 = (torch.nn.LayerNorm(size.d_model) for _ in range(2))
+        self.queries_keys_values = torch.nn.Linear(size.d_model, 3 * size.d_model)
+        self.output = torch.nn.Linear(size.d_model, size.d_model)
+        self.feed_forward = torch.nn.Sequential(
+            torch.nn.Linear(size.d_model, size.d_ff),
+            torch.nn.GELU(approximate="tanh"),
+            torch.nn.Linear(size.d_ff, size.d_model),
+        )
+
+    def forward(self, x):
+        heads = self.queries_keys_values(self.norm_1(x)).chunk(3, dim=-1)
+        heads = [y.unflatten(-1, (self.h, -1)).transpose(1, 2) for y in heads]
+        y = torch.nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
+        x = x + self.output(y.transpose(1, 2).flatten(2))
+        return x + self.feed_forward(self.norm_2(x))
+
+
 def to_tensors(batch, device="cpu"):
     """Converts a batch to tensors without its empty rows, whose attention would be NaN."""
     (source, inputs), target = batch

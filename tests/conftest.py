@@ -24,6 +24,7 @@ pytest.register_assert_rewrite("layer_contract", "translator_contract", "keras_t
 
 def pytest_addoption(parser):
     parser.addoption("--slice", metavar="K/N", help="run the K-th of N equal parts of the tests")
+    parser.addoption("--also", default="", help="files whose tests --slice keeps, by a space")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -33,7 +34,13 @@ def pytest_collection_modifyitems(config, items):
     part, parts = map(int, config.getoption("--slice").split("/"))
     if not 1 <= part <= parts:
         raise pytest.UsageError(f"--slice must be K/N with 1 <= K <= N. Received: {part}/{parts}")
-    kept = [item for item in items if zlib.crc32(item.nodeid.encode()) % parts == part - 1]
+    also = config.getoption("--also").split()
+    kept = [
+        item
+        for item in items
+        if zlib.crc32(item.nodeid.encode()) % parts == part - 1
+        or item.nodeid.split("::")[0] in also
+    ]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
     items[:] = kept
 

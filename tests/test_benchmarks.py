@@ -39,13 +39,15 @@ sys.modules["tensorflow"] = None
 import gpu
 gpu.main()
 """
-    arguments = ["--sizes", "tiny", "--updates", "4", "--sentences", "8"]
-    ((name, parameters, _, speed, share, _, greedy, beam),) = table_rows(
-        run_code(code, *arguments, KERAS_BACKEND="jax")
-    )
-    assert name == "tiny" and number(parameters) > 10_000
-    assert number(speed) > 0 and 0 < float(share.strip("%")) < 100
-    assert number(greedy) > 0 and number(beam) > 0
+    quick = ["--sizes", "tiny", "--language-model", "tiny", "--updates", "1", "--sentences", "4"]
+    rows = table_rows(run_code(code, *quick, KERAS_BACKEND="jax"))
+    what = [row[0] for row in rows]
+    for name in ("`Trainer`", "hand-fed", "greedy", "beam 4", "second run", "`fit`"):
+        assert any(name in x for x in what), name
+    # PyTorch and transformers may be missing; everything else is measured.
+    failed = [x for x, *_, remark in rows if remark.startswith("failed")]
+    assert set(failed) <= {"torch.nn.Transformer", "language model in PyTorch", "Marian"}
+    assert all(number(ms) > 0 for x, ms, *_ in rows if x not in failed)
 
 
 @pytest.mark.slow

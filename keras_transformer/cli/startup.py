@@ -2,10 +2,12 @@
 
 import contextlib
 import gc
+import importlib.util
 import os
 import re
 import sys
 import tempfile
+from pathlib import Path
 
 from keras_transformer.training.process import tune_process
 
@@ -14,6 +16,9 @@ _LOG_LINE = re.compile(
     rb"[IWE]\d{4} [\d:.]+ +\d+ \S+:\d+\]|WARNING: All log messages before absl::InitializeLog"
     rb"|To enable the following instructions: "
 )
+
+
+_MAX_CACHE_SIZE = 2**30  # bytes
 
 
 def import_backend(tuned=False):
@@ -32,6 +37,7 @@ def import_backend(tuned=False):
     if "keras" in sys.modules:
         return
     level = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    _keep_compiled_programs()
     # The objects that an import creates stay. Looking for garbage among them, during the import and
     # in each later collection, would take a quarter of the time of a short command.
     gc.disable()
@@ -41,6 +47,20 @@ def import_backend(tuned=False):
     finally:
         gc.freeze()
         gc.enable()
+
+
+def _keep_compiled_programs():
+    """Lets JAX keep what it compiles in the user's cache folder, for the next command.
+
+    Compiling the step of a large model takes half a minute for each length of sentences on a GPU.
+    A `JAX_COMPILATION_CACHE_DIR` set by the user takes precedence; empty, it turns the cache off.
+    """
+    if not importlib.util.find_spec("filelock"):  # without it, JAX could not limit the size
+        return
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(caches, "keras_transformer", "jax")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    os.environ.setdefault("JAX_COMPILATION_CACHE_MAX_SIZE", str(_MAX_CACHE_SIZE))
 
 
 def _import():

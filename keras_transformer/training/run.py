@@ -319,9 +319,14 @@ def _describe_batches(config, batches):
     """Describes the batches of an epoch in a line."""
     size = config.batch_tokens
     unit = f"{size:,} tokens" if size is not None else f"{config.batch_size} pairs"
+    compiling = (
+        f"; compiled when first needed for each of {len(batches.shapes)} lengths"
+        if keras.config.backend() == "jax"
+        else ""
+    )
     return (
         f"{len(batches):,} batches of {unit}, up to {max(batches.shapes)} tokens per sentence, "
-        f"{batches.padding_share:.0%} padding"
+        f"{batches.padding_share:.0%} padding{compiling}"
     )
 
 

@@ -67,6 +67,13 @@ FAULTS = (
         "layers/test_dot_product_attention",
     ),
     _fault(
+        "the fused kernel's mean of all values where every key is masked",
+        "fused_attention",
+        "context * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), context.dtype)",
+        "context",
+        "layers/test_dot_product_attention",
+    ),
+    _fault(
         "heads split along the sequence",
         "split_heads",
         "ops.reshape(x, (batch, length, heads, size // heads))",

@@ -106,7 +106,7 @@ def test_testing_module_imports_only_keras_and_numpy():
 
 def test_pickle_is_imported_in_one_file():
     readers = {file for file in FILES if "pickle" in imports(file)}
-    assert readers == {"keras_transformer/data/pairs.py"}
+    assert readers == {"keras_transformer/data/pickled_pairs.py"}
 
 
 def test_every_public_name_exists_and_has_a_docstring():

@@ -9,12 +9,20 @@ def add_arguments(parser):
     """Adds the files and the cleaning options."""
     parser.add_argument(
         "input",
-        help="file of sentence pairs (.pkl, .tsv, .txt); with --target-file, the source sentences",
+        help="file of sentence pairs (.tsv, .txt, .csv, .jsonl, .tmx, .zip, .pkl); with "
+        "--target-file, the source sentences",
     )
     parser.add_argument("output", help="output file (.pkl or .tsv)")
     parser.add_argument(
         "--target-file",
         help="file of target sentences, parallel to the input (default: the input has pairs)",
+    )
+    parser.add_argument(
+        "--columns",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="names of the columns, keys or languages of source and target, such as en de "
+        "(default: the first two)",
     )
     parser.add_argument(
         "--keep-case", action="store_true", help="keep uppercase letters (default: lowercase)"
@@ -38,7 +46,9 @@ def run(arguments):
     from keras_transformer.data.pairs import read_pairs, write_pairs
 
     _check_output(arguments)
-    pairs = read_pairs(arguments.input, arguments.target_file, arguments.data_limits)
+    pairs = read_pairs(
+        arguments.input, arguments.target_file, arguments.data_limits, arguments.columns
+    )
     cleaned = clean_pairs(
         pairs, arguments.keep_case, arguments.keep_punctuation, arguments.keep_letters
     )

@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import importlib.util
 import os
 import re
 import sys
@@ -55,8 +54,6 @@ def _keep_compiled_programs():
     Compiling the step of a large model takes half a minute for each length of sentences on a GPU.
     A `JAX_COMPILATION_CACHE_DIR` set by the user takes precedence; empty, it turns the cache off.
     """
-    if not importlib.util.find_spec("filelock"):  # without it, JAX could not limit the size
-        return
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(caches, "keras_transformer", "jax")
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))

@@ -122,28 +122,28 @@ def limited_chunks(read, name, limits):
         yield chunk
 
 
-def read_lines(path, limits):
-    """Reads the lines of a UTF-8 text file.
+def text_lines(chunks, name, limits):
+    """Yields the lines of UTF-8 text.
 
     Lines end with LF or CRLF; the carriage return is kept. If the first 64 KiB have no LF, lines
     end with CR alone, as on classic Mac OS.
 
     Args:
-        path: a `Path`.
+        chunks: iterable of bytes.
+        name: name of the file for messages.
         limits: the `Limits`.
 
-    Returns:
-        List of texts.
-
     Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if the file is not a regular one, is beyond a limit, or is not UTF-8.
+        ValueError: if the text is beyond a limit or not UTF-8.
     """
-    lines = []
+    for block in line_blocks(_with_line_feeds(chunks), name, limits):
+        yield from block
+
+
+def read_lines(path, limits):
+    """Returns the lines of a UTF-8 text file, a list; see `open_limited` and `text_lines`."""
     with open_limited(path, limits) as chunks:
-        for block in line_blocks(_with_line_feeds(chunks), path.name, limits):
-            lines += block
-    return lines
+        return list(text_lines(chunks, path.name, limits))
 
 
 def _with_line_feeds(chunks):

@@ -17,7 +17,7 @@ from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.reading import check_regular
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.limits import Limits, decode_lines
-from keras_transformer.data.pairs import is_header, parse_line
+from keras_transformer.data.table_pairs import columns_of_header, parse_line
 
 # About ten megabytes of text and hundreds of batches: enough to fill batches of similar length.
 BLOCK_PAIRS = 65_536
@@ -149,7 +149,7 @@ class PairFile:
             lines = decode_lines(data, self.path.name, previous_lines, self._limits)
             for number, line in enumerate(lines, start=previous_lines + 1):
                 pair = parse_line(line, number)
-                if pair and not (number == 1 and is_header(pair)):
+                if pair and not (number == 1 and columns_of_header(pair)):
                     yield pair[0].strip(), pair[1].strip()
 
     @contextlib.contextmanager

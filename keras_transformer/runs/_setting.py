@@ -27,6 +27,13 @@ def integers(minimum, maximum):
     return functools.partial(check_integers, minimum, maximum)
 
 
+def check_two_texts(**arguments):
+    """Raises a ValueError unless an argument is a tuple of two texts."""
+    for name, value in arguments.items():
+        if len(value) != 2 or not all(isinstance(text, str) and text for text in value):
+            raise ValueError(f"`{name}` must be two names. Received: {name}={excerpt(value)}")
+
+
 def choices(*values):
     """Returns the check that a value is one of `values`."""
     return functools.partial(check_choice, values)
@@ -41,6 +48,9 @@ class Settings:
             if isinstance(value, numbers.Number) and hasattr(value, "item"):
                 value = value.item()  # JSON has no numbers of NumPy
                 object.__setattr__(self, field.name, value)
+            if isinstance(value, list):
+                value = tuple(value)  # JSON and flags have lists
+                object.__setattr__(self, field.name, value)
             _check_type(field, value)
             check = field.metadata["check"]
             if check is not None and value is not None:
@@ -48,7 +58,7 @@ class Settings:
 
 
 def _check_type(field, value):
-    kinds = typing.get_args(field.type) or (field.type,)
+    kinds = tuple(typing.get_origin(x) or x for x in typing.get_args(field.type) or (field.type,))
     if float in kinds:
         kinds = (*kinds, int)
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):

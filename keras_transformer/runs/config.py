@@ -113,7 +113,7 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
         Raises:
             ValueError: if any other field would change.
         """
-        mutable = {"epochs", "patience", "data", "validation", "test", "data_limits"}
+        mutable = {"epochs", "patience", "data", "validation", "test", "data_limits", "columns"}
         # The meaning of None depends on the path of the data, but the run keeps its rate.
         if changes.get("rate") in (None, self.dropout_rate):
             changes["rate"] = self.rate

@@ -4,7 +4,14 @@ import dataclasses
 
 from keras_transformer._utils.checks import check_rate
 from keras_transformer.data.limits import Limits
-from keras_transformer.runs._setting import ANY_SIZE, Settings, choices, integers, setting
+from keras_transformer.runs._setting import (
+    ANY_SIZE,
+    Settings,
+    check_two_texts,
+    choices,
+    integers,
+    setting,
+)
 
 # Encoder attention takes memory quadratic in the length. Without a limit, a whole text passed as
 # one sentence could exhaust it.
@@ -17,13 +24,21 @@ class DataSettings(Settings):
     """The part of a `RunConfig` that describes the data."""
 
     data: str | None = setting(
-        None, "path of the sentence pairs: .tsv, .txt or .pkl (None: the bundled corpus)"
+        None,
+        "path of the sentence pairs: .tsv, .txt, .csv, .jsonl, .tmx, .zip or .pkl (None: the "
+        "bundled corpus)",
     )
     validation: str | None = setting(
         None, "path of the validation file (None: a tenth of the sentences, at most 2,000)"
     )
     test: str | None = setting(
         None, "path of the test file (None: a tenth of the sentences, at most 2,000)"
+    )
+    columns: tuple[str, str] | None = setting(
+        None,
+        "names of the columns, keys or languages of source and target in these files, such as en "
+        "de (None: the first two)",
+        check_two_texts,
     )
     stream: bool = setting(
         False, "read the pairs from disk while training, for files that do not fit into memory"
@@ -78,12 +93,11 @@ class DataSettings(Settings):
                 "`share_vocabulary` and `bpe_dropout` exclude tokenizer=words. Received: tokenizer="
                 f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
             )
-        if self.stream and (
-            words or not (self.validation and self.test) or self.bpe_dropout or self.n_sentences
-        ):
+        excluded = words or self.bpe_dropout or self.n_sentences or self.columns
+        if self.stream and (excluded or not (self.validation and self.test)):
             raise ValueError(
                 "Streaming needs a validation file and a test file, and excludes tokenizer=words, "
-                f"bpe_dropout and n_sentences. Received: tokenizer={self.tokenizer}, validation="
-                f"{self.validation}, test={self.test}, bpe_dropout={self.bpe_dropout}, "
-                f"n_sentences={self.n_sentences}"
+                "bpe_dropout, n_sentences and columns. Received: tokenizer="
+                f"{self.tokenizer}, validation={self.validation}, test={self.test}, bpe_dropout="
+                f"{self.bpe_dropout}, n_sentences={self.n_sentences}, columns={self.columns}"
             )

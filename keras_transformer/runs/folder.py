@@ -20,8 +20,8 @@ from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer._utils.reading import excerpt, read_json, read_text
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.dataset import PreparedDataset
-from keras_transformer.data.pairs import is_header
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
+from keras_transformer.data.table_pairs import columns_of_header
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
@@ -365,7 +365,7 @@ def read_references(path, header=True):
     # Not `splitlines`, which splits at separators of Unicode in the middle of a sentence, too.
     lines = [line for line in read_text(path, _MAX_TEXT).split("\n") if line.strip()]
     cells = [[cell.strip() for cell in line.split("\t")] for line in lines]
-    cells = cells[1:] if header and cells and is_header(cells[0]) else cells
+    cells = cells[1:] if header and cells and columns_of_header(cells[0]) else cells
     rows = [(source, [x for x in references if x]) for source, *references in cells]
     rows = [row for row in rows if all(row)]
     if not rows or min(map(len, cells)) < 2:

@@ -33,6 +33,8 @@ def add_flags(parser):
         options = {"help": help, "default": argparse.SUPPRESS}
         if field.type is bool:
             options["action"] = argparse.BooleanOptionalAction
+        elif field.name == "columns":
+            options |= {"nargs": 2, "metavar": ("SOURCE", "TARGET")}
         elif field.type not in (str, str | None):
             options["type"] = _number(field.type)
         parser.add_argument("--" + field.name.replace("_", "-"), **options)

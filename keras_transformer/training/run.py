@@ -139,12 +139,12 @@ def prepare_dataset(config, tokenizers=None):
         share_vocabulary=config.share_vocabulary,
     )
     path = Path(config.data or corpus_path())
-    limits = {"data_limits": config.data_limits}
-    held_out = [file and read_pairs(file, **limits) for file in (config.validation, config.test)]
+    options = {"data_limits": config.data_limits, "columns": config.columns}
+    held_out = [file and read_pairs(file, **options) for file in (config.validation, config.test)]
     if config.stream:
-        dataset = prepare.stream(path, *held_out, tokenizers, **limits)
+        dataset = prepare.stream(path, *held_out, tokenizers, config.data_limits)
     else:
-        dataset = prepare(read_pairs(path, **limits), *held_out)
+        dataset = prepare(read_pairs(path, **options), *held_out)
     translated = {"test": dataset.test}
     if config.monitor == "bleu":
         translated["validation"] = dataset.validation

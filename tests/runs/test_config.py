@@ -21,6 +21,7 @@ NON_DEFAULTS = {
     "data": "other.tsv",
     "validation": "watched.tsv",
     "test": "judged.tsv",
+    "columns": ("en", "de"),
     "stream": True,
     "n_sentences": 1000,
     "min_count": 2,
@@ -61,15 +62,15 @@ NON_DEFAULTS = {
     "dtype": "float32",
     "tensorboard": True,
 }
-COMPATIBLE = {**NON_DEFAULTS, "stream": False}  # excludes n_sentences and bpe_dropout
-CHANGEABLE = {"epochs", "patience", "data", "validation", "test", "data_limits"}
+COMPATIBLE = {**NON_DEFAULTS, "stream": False}  # excludes columns, n_sentences and bpe_dropout
+CHANGEABLE = {"epochs", "patience", "data", "validation", "test", "data_limits", "columns"}
 
 
 def flags(name, value):
     flag = name.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}" if value else f"--no-{flag}"]
-    return [f"--{flag}", str(value)]
+    return [f"--{flag}", *(value if isinstance(value, tuple) else [str(value)])]
 
 
 def parse(*arguments):
@@ -95,7 +96,8 @@ def test_non_defaults_cover_all_fields():
 )
 def test_json_round_trip(config):
     assert RunConfig.from_json(config.to_json()) == config
-    assert json.loads(config.to_json()) == {"version": __version__, **dataclasses.asdict(config)}
+    values = json.loads(json.dumps(dataclasses.asdict(config)))
+    assert json.loads(config.to_json()) == {"version": __version__, **values}
 
 
 def test_settings_are_immutable():
@@ -208,6 +210,8 @@ INVALID = [
     ("h", 0),
     ("d_model", "256"),
     ("epochs", "10"),
+    ("columns", "en"),
+    ("columns", ("en", "")),
 ]
 
 
@@ -329,7 +333,9 @@ def test_changes_are_validated():
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_each_field_has_a_flag(name):
-    assert parse(*flags(name, NON_DEFAULTS[name])) == {name: NON_DEFAULTS[name]}
+    value = NON_DEFAULTS[name]
+    expected = list(value) if isinstance(value, tuple) else value
+    assert parse(*flags(name, value)) == {name: expected}
 
 
 def test_none_replaces_the_number_of_a_recipe():

@@ -1,4 +1,4 @@
-"""Cleans sentence pairs: lowercases, and removes punctuation and accents."""
+"""Describes sentence pairs, and cleans them: case, punctuation and accents."""
 
 import os
 
@@ -12,7 +12,9 @@ def add_arguments(parser):
         help="file of sentence pairs (.tsv, .txt, .csv, .jsonl, .tmx, .zip, .pkl); with "
         "--target-file, the source sentences",
     )
-    parser.add_argument("output", help="output file (.pkl or .tsv)")
+    parser.add_argument(
+        "output", nargs="?", help="output file, .pkl or .tsv (default: only describe the pairs)"
+    )
     parser.add_argument(
         "--target-file",
         help="file of target sentences, parallel to the input (default: the input has pairs)",
@@ -41,18 +43,21 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    """Writes the cleaned pairs and prints how many were read, dropped and written."""
+    """Describes the pairs, writes the cleaned ones, and prints how many were dropped."""
     from keras_transformer.data.cleaning import clean_pairs
+    from keras_transformer.data.pair_report import pair_report
     from keras_transformer.data.pairs import read_pairs, write_pairs
 
     _check_output(arguments)
     pairs = read_pairs(
         arguments.input, arguments.target_file, arguments.data_limits, arguments.columns
     )
+    print(f"read    {len(pairs)} pairs", *pair_report(pairs), sep="\n")
+    if arguments.output is None:
+        return
     cleaned = clean_pairs(
         pairs, arguments.keep_case, arguments.keep_punctuation, arguments.keep_letters
     )
-    print(f"read    {len(pairs)} pairs")
     print(f"dropped {len(pairs) - len(cleaned)} pairs: empty source or target after cleaning")
     write_pairs(arguments.output, cleaned)
     print(f"written {len(cleaned)} pairs to {arguments.output}")
@@ -60,7 +65,7 @@ def run(arguments):
 
 def _check_output(arguments):
     inputs = [os.path.realpath(path) for path in (arguments.input, arguments.target_file) if path]
-    if os.path.realpath(arguments.output) in inputs:
+    if arguments.output is not None and os.path.realpath(arguments.output) in inputs:
         raise ValueError(
             f"The output must not be an input file: choose another. Received: {arguments.output}"
         )

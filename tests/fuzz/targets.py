@@ -9,9 +9,11 @@ import contextlib
 import functools
 import gzip
 import io
+import json
 import pickle
 import random
 import shutil
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -48,7 +50,7 @@ class Workshop:
         self.trainer.dataset = self.dataset
         self.trainer.train(*self.batches, 1)
         shutil.copytree(self.trained, self.valid / "run")
-        kt.write_pairs(self.valid / "pairs.tsv", PAIRS)
+        _write_pairs(self.valid)
         for name, text in {"source.txt": "one\ntwo\n", "series.csv": "t,x\n1,2\n3,4\n"}.items():
             (self.valid / name).write_text(text)
         wordpiece = kt.WordPieceTokenizer.train([x for pair in PAIRS for x in pair], min_count=1)
@@ -67,10 +69,32 @@ class Workshop:
 
 
 def damaged_pairs(rng, workshop):
-    """Reads tab-separated text whose bytes are changed, perhaps compressed or not a file."""
-    path = workshop.copy("pairs.tsv")
+    """Reads pairs of some format whose bytes are changed, perhaps compressed or not a file."""
+    path = workshop.copy(rng.choice([f"pairs.{suffix}" for suffix in _SUFFIXES]))
     _damage_bytes(rng, path)
     kt.read_pairs(_compressed(rng, path))
+
+
+def _write_pairs(folder):
+    """Writes the same pairs in each format."""
+    kt.write_pairs(folder / "pairs.tsv", PAIRS)
+    rows = [f'"{source}";"{target}"' for source, target in PAIRS]
+    lines = [json.dumps({"translation": {"en": x, "de": y}}) for x, y in PAIRS]
+    variants = [
+        f'<tuv xml:lang="en"><seg>{x}</seg></tuv><tuv xml:lang="de"><seg>{y}</seg></tuv>'
+        for x, y in PAIRS
+    ]
+    units = "".join(f"<tu>{variant}</tu>" for variant in variants)
+    texts = {
+        "csv": "\n".join(rows),
+        "jsonl": "\n".join(lines),
+        "tmx": f'<tmx version="1.4"><header/><body>{units}</body></tmx>',
+    }
+    for suffix, text in texts.items():
+        (folder / f"pairs.{suffix}").write_text(text, encoding="utf-8")
+    with zipfile.ZipFile(folder / "pairs.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for i, language in enumerate(("en", "de")):
+            archive.writestr(f"a.en-de.{language}", "\n".join(pair[i] for pair in PAIRS))
 
 
 def damaged_parallel_text(rng, workshop):
@@ -299,6 +323,8 @@ def hostile_sentences(rng, workshop):
         raise ValueError(str(error)) from None
     assert len(translations) == len(sentences)
 
+
+_SUFFIXES = ("tsv", "csv", "jsonl", "tmx", "zip")
 
 TARGETS = {
     target.__name__: target

@@ -631,9 +631,23 @@ FAULTS = (
     _fault(
         "source and target swapped when parsing",
         "parse_line",
-        "columns[0], columns[1]",
-        "columns[1], columns[0]",
+        "cells[indices[0]], cells[indices[1]]",
+        "cells[indices[1]], cells[indices[0]]",
         "data/test_pairs",
+    ),
+    _fault(
+        "columns given by name ignored",
+        "columns_of_header",
+        "columns is not None",
+        "columns == 0",
+        "data/test_pair_formats",
+    ),
+    _fault(
+        "entities of a translation memory expanded",
+        "tmx_pairs",
+        "forbid_entities=True",
+        "forbid_entities=False",
+        "data/test_pair_formats",
     ),
     _fault(
         "held-out sentences not removed from the training split",

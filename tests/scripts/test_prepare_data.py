@@ -45,12 +45,23 @@ def assert_refused(done, *parts):
 def test_cleans_a_file(prepare, tmp_path, name):
     done = prepare("pairs.txt", name)
     assert done.returncode == 0
-    assert done.stdout.splitlines() == [
-        "read    3 pairs",
+    read, source, target, counts, *rest = done.stdout.splitlines()
+    assert read == "read    3 pairs" and "Latin 100.0%; first: 'Hi.'" in source
+    assert target.startswith("target: 5 words") and counts.startswith("0 duplicate pairs")
+    assert rest == [
         "dropped 1 pairs: empty source or target after cleaning",
         f"written 2 pairs to {name}",
     ]
     assert read_pairs(tmp_path / name) == [("hi", "gru gott"), ("the dove", "die taube")]
+
+
+def test_without_an_output_it_only_describes(prepare, tmp_path):
+    (tmp_path / "mine.csv").write_text("id,EN,DE\n1,Hi.,Hallo!\n", encoding="utf-8")
+    done = prepare("mine.csv", "--columns", "de", "en")
+    assert done.returncode == 0 and "source: 1 words; letters: Latin 100.0%; first: 'Hallo!'" in (
+        done.stdout.splitlines()
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.csv", "pairs.txt"]
 
 
 def test_options_keep_case_punctuation_and_letters(prepare, tmp_path):
@@ -120,6 +131,6 @@ def test_an_empty_result_is_refused(prepare, tmp_path):
 
 
 def test_missing_arguments_show_the_usage(prepare):
-    done = prepare("pairs.txt")
+    done = prepare()
     assert done.returncode == 2 and "usage: prepare_data.py" in done.stderr
     assert "Traceback" not in done.stderr

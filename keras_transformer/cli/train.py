@@ -78,4 +78,6 @@ def _make_config(run_folder, settings, resume):
             "The folder already contains a run: resume it with --resume or choose another --run. "
             f"Received: {run_folder.path}"
         )
+    if settings.get("parent") is not None:
+        return kt.RunFolder(settings["parent"]).read_config().adapted(**settings)
     return RunConfig(**settings)

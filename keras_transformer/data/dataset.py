@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import os
 import unicodedata
+from collections.abc import Iterable
 from typing import NoReturn
 
 import keras
@@ -247,6 +248,8 @@ class PrepareDataset:
         pairs: list[tuple[str, str]],
         validation: list[tuple[str, str]] | None = None,
         test: list[tuple[str, str]] | None = None,
+        tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+        mixed: Iterable[tuple[str, str]] = (),
     ) -> PreparedDataset:
         """Prepares a data set from sentence pairs.
 
@@ -256,6 +259,8 @@ class PrepareDataset:
             test: list of pairs for the final evaluation, which keep their order, or None to split
                 off a share of `pairs`. Pairs whose source is in `validation` or `test` are removed
                 from the training part.
+            tokenizers: the source and the target tokenizer; None to train them.
+            mixed: further pairs for the training part only, from other data.
 
         Returns:
             A `PreparedDataset`.
@@ -280,9 +285,13 @@ class PrepareDataset:
         sizes = [_size_of_part(len(kept), share) if part is None else None for share, part in parts]
         train, validation_groups, test_groups = self._split(kept, sizes, dropped)
         train = _ungroup(train)
+        if mixed:
+            held_out = [*_ungroup(validation_groups), *_ungroup(test_groups)]
+            held_out += [*(validation or ()), *(test or ())]
+            train += _ungroup(_remove_held_out(self._group_by_source(mixed)[0], held_out, {}))
         sources = [source for source, _ in train]
         targets = [target for _, target in train]
-        source_tokenizer, target_tokenizer = self._tokenizers(sources, targets)
+        source_tokenizer, target_tokenizer = tokenizers or self._tokenizers(sources, targets)
         return PreparedDataset(
             train=train,
             validation=_ungroup(validation_groups) if validation is None else validation,

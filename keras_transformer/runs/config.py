@@ -53,6 +53,8 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
     def best_learning_rate_scale(self) -> float:
         """The factor on the paper's learning rate that is taken if none is given."""
         scale = LEARNING_RATE_SCALES[self._architecture][self.decay]
+        if self.parent is not None:
+            scale *= _ADAPTING_SCALE
         return scale * _MUON_SCALE if self.uses_muon else scale
 
     @property
@@ -91,6 +93,28 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
         from keras_transformer.runs.recipes import read_recipe
 
         return cls(**{**read_recipe(name), **changes})
+
+    def adapted(self, parent: str, **changes: Any) -> Self:
+        """Returns the configuration of a run that begins with the weights of this one.
+
+        Its model and its vocabularies are those of this configuration, everything else is new.
+
+        Args:
+            parent: path of the folder of the run with this configuration.
+            **changes: fields of the new configuration.
+
+        Raises:
+            ValueError: if a field of the model or the vocabulary would change.
+        """
+        kept = [field.name for field in dataclasses.fields(ModelSettings)] + _VOCABULARY
+        values = {name: getattr(self, name) for name in kept} | {"parent": parent}
+        refused = {k: x for k, x in changes.items() if k in values and x != values[k]}
+        if refused:
+            raise ValueError(
+                f"The model and the vocabularies are those of {parent}: leave these settings out. "
+                f"Received: {refused}"
+            )
+        return type(self)(**{**values, **changes})
 
     def with_automatic(self, **values: Any) -> Self:
         """Returns a copy whose `to_json` also has the values that a run has chosen for itself.
@@ -186,3 +210,5 @@ LEARNING_RATE_SCALES = {
     "luong": {"linear": 1.2, "inverse_sqrt": 3.0},
 }
 _MUON_SCALE = 1.7  # the factor of Muon on these
+_ADAPTING_SCALE = 0.3  # the factor of a run that begins with trained weights
+_VOCABULARY = ["tokenizer", "vocab_size", "share_vocabulary", "min_count"]

@@ -3,6 +3,7 @@
 import dataclasses
 
 from keras_transformer._utils.checks import check_rate
+from keras_transformer._utils.reading import excerpt
 from keras_transformer.data.limits import Limits
 from keras_transformer.runs._setting import (
     ANY_SIZE,
@@ -17,6 +18,30 @@ from keras_transformer.runs._setting import (
 # one sentence could exhaust it.
 MAX_SOURCE_TOKENS = 1024
 MAX_SEED = 2**32 - 1  # of NumPy
+
+
+def split_mix(mix: str) -> tuple[str, float]:
+    """Returns the file and the share of `DataSettings.mix`.
+
+    Raises:
+        ValueError: if the share is not a number between 0 and 1.
+    """
+    path, _, share = mix.rpartition(":")
+    try:
+        number = float(share)
+    except ValueError:
+        number = 0.0
+    if not path or not 0 < number < 1:
+        raise ValueError(
+            "`mix` must be a file and the share that its pairs make up, between 0 and 1, such as "
+            f"old.tsv:0.5. Received: mix={excerpt(mix)}"
+        )
+    return path, number
+
+
+def check_mix(mix):
+    """Raises a ValueError unless `mix` is FILE:SHARE."""
+    split_mix(mix)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,6 +64,12 @@ class DataSettings(Settings):
         "names of the columns, keys or languages of source and target in these files, such as en "
         "de (None: the first two)",
         check_two_texts,
+    )
+    mix: str | None = setting(
+        None,
+        "FILE:SHARE, other pairs that make up this share of the training part, such as those of an "
+        "adapted run, which would forget them (None: only the data)",
+        check_mix,
     )
     stream: bool = setting(
         False, "read the pairs from disk while training, for files that do not fit into memory"
@@ -93,11 +124,12 @@ class DataSettings(Settings):
                 "`share_vocabulary` and `bpe_dropout` exclude tokenizer=words. Received: tokenizer="
                 f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
             )
-        excluded = words or self.bpe_dropout or self.n_sentences or self.columns
+        excluded = words or self.bpe_dropout or self.n_sentences or self.columns or self.mix
         if self.stream and (excluded or not (self.validation and self.test)):
             raise ValueError(
                 "Streaming needs a validation file and a test file, and excludes tokenizer=words, "
-                "bpe_dropout, n_sentences and columns. Received: tokenizer="
+                "bpe_dropout, n_sentences, columns and mix. Received: tokenizer="
                 f"{self.tokenizer}, validation={self.validation}, test={self.test}, bpe_dropout="
-                f"{self.bpe_dropout}, n_sentences={self.n_sentences}, columns={self.columns}"
+                f"{self.bpe_dropout}, n_sentences={self.n_sentences}, columns={self.columns}, "
+                f"mix={self.mix}"
             )

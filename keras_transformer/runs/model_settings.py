@@ -30,6 +30,11 @@ class ModelSettings(Settings):
         "package.module:function or file.py:function (transformer: best)",
         _check_model,
     )
+    parent: str | None = setting(
+        None,
+        "folder of the run whose weights, vocabularies and model this run begins with, to adapt it "
+        "to other data (None: begin anew)",
+    )
     d_model: int = setting(
         128, "model size (128: trains in minutes on a CPU)", integers(1, MAX_SIZES["d_model"])
     )

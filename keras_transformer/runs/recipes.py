@@ -37,7 +37,8 @@ def add_flags(parser):
             options |= {"nargs": 2, "metavar": ("SOURCE", "TARGET")}
         elif field.type not in (str, str | None):
             options["type"] = _number(field.type)
-        parser.add_argument("--" + field.name.replace("_", "-"), **options)
+        flag = "from" if field.name == "parent" else field.name.replace("_", "-")
+        parser.add_argument(f"--{flag}", dest=field.name, **options)
 
 
 def _number(kind):

@@ -85,6 +85,12 @@ class TrainingSettings(Settings):
         "keep the weights of this many last epochs for checkpoint averaging (0: only the best)",
         integers(0, ANY_SIZE),
     )
+    freeze: str | None = setting(
+        None,
+        "part that keeps its weights: encoder, with the source embedding unless it is shared "
+        "(None: all are trained)",
+        choices("encoder"),
+    )
     dtype: str = setting(
         "auto",
         "float32, mixed_bfloat16, mixed_float16 or auto (auto: mixed_bfloat16 where it is fast)",

@@ -34,6 +34,7 @@ from keras_transformer.runs.model_description import ModelDescription
 from keras_transformer.runs.model_settings import RECURRENT
 from keras_transformer.runs.own_model import function_name
 from keras_transformer.settings import describe_settings
+from keras_transformer.training.adapting import describe_fit, freeze_encoder, mixed_pairs
 from keras_transformer.training.samples import format_samples
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
@@ -97,7 +98,9 @@ def train_run(
         config = run.read_config().with_changes(**dataclasses.asdict(config))
     if own_model is None:
         ModelDescription.from_config(config, (1, 1)).check_made_by_library(run.path)
-    dataset = prepare_dataset(config, run.read_tokenizers() if resuming else None)
+    beginning = RunFolder(config.parent) if config.parent and not resuming else None
+    known = run if resuming else beginning
+    dataset = prepare_dataset(config, known.read_tokenizers() if known else None)
     if resuming:
         run.check_dataset(dataset)
     batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
@@ -106,7 +109,7 @@ def train_run(
     # chief write to it.
     with backend_module().distribution() as scope:
         with scope():
-            trainer = _make_trainer(config, run, dataset, batches[0], make_model)
+            trainer = _make_trainer(config, run, dataset, batches[0], make_model, beginning)
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
             history, interrupted = trainer.train(*batches, number_of_epochs(config, batches[0]))
     if history and trainer.chief:
@@ -123,8 +126,8 @@ def prepare_dataset(config, tokenizers=None):
 
     Args:
         config: a `RunConfig`.
-        tokenizers: source and target tokenizer of a resumed run, so that they are not trained on
-            a streamed file again; None for a new run.
+        tokenizers: source and target tokenizer of a resumed run or of the run to adapt; None for a
+            new run.
 
     Returns:
         A `PreparedDataset`.
@@ -144,7 +147,11 @@ def prepare_dataset(config, tokenizers=None):
     if config.stream:
         dataset = prepare.stream(path, *held_out, tokenizers, config.data_limits)
     else:
-        dataset = prepare(read_pairs(path, **options), *held_out)
+        pairs = read_pairs(path, **options)
+        mixed = mixed_pairs(config, len(pairs)) if config.mix else ()
+        # A resumed run trains its tokenizers again, to notice other data.
+        kept = tokenizers if config.parent else None
+        dataset = prepare(pairs, *held_out, tokenizers=kept, mixed=mixed)
     translated = {"test": dataset.test}
     if config.monitor == "bleu":
         translated["validation"] = dataset.validation
@@ -153,6 +160,8 @@ def prepare_dataset(config, tokenizers=None):
             tokens = len(dataset.source_tokenizer.encode(source))
             check_token_count(f"{number} of the {name} part, {source[:30]!r}…,", tokens)
     print(f"Data: {path.name}, {dataset.sizes}")
+    if config.parent:
+        print(*describe_fit(dataset), sep="\n")
     return dataset
 
 
@@ -195,7 +204,7 @@ def number_of_updates(config, batches):
     return number_of_epochs(config, batches) * len(batches) // config.accumulation
 
 
-def _make_trainer(config, run, dataset, batches, make_model):
+def _make_trainer(config, run, dataset, batches, make_model, beginning=None):
     backend = backend_module()
     single_process, chief = backend.processes()
     if config.bpe_dropout and not single_process:
@@ -212,6 +221,11 @@ def _make_trainer(config, run, dataset, batches, make_model):
         dtype = "mixed_bfloat16" if device.bfloat16 else "float32"
     tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
     model = build_run_model(config, tokenizers, dtype, make_model)
+    if beginning:
+        own = make_model if config.has_own_model else None
+        model.set_weights(beginning.read_model(make_model=own).get_weights())
+    if config.freeze:
+        freeze_encoder(model)
     updates = number_of_updates(config, batches)
     config = with_automatic(config, dataset, batches, dtype)
     print(_describe(config, model, updates), f"{dtype} on {device.name}, {keras.config.backend()}")

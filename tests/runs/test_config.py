@@ -22,6 +22,7 @@ NON_DEFAULTS = {
     "validation": "watched.tsv",
     "test": "judged.tsv",
     "columns": ("en", "de"),
+    "mix": "old.tsv:0.5",
     "stream": True,
     "n_sentences": 1000,
     "min_count": 2,
@@ -33,6 +34,7 @@ NON_DEFAULTS = {
     "data_limits": 2.0,
     "seed": 7,
     "model": "luong",
+    "parent": "runs/old",
     "d_model": 256,
     "h": 2,
     "d_k": 8,
@@ -59,6 +61,7 @@ NON_DEFAULTS = {
     "monitor": "bleu",
     "keep_weights": 3,
     "patience": 2,
+    "freeze": "encoder",
     "dtype": "float32",
     "tensorboard": True,
 }
@@ -67,7 +70,7 @@ CHANGEABLE = {"epochs", "patience", "data", "validation", "test", "data_limits",
 
 
 def flags(name, value):
-    flag = name.replace("_", "-")
+    flag = "from" if name == "parent" else name.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}" if value else f"--no-{flag}"]
     return [f"--{flag}", *(value if isinstance(value, tuple) else [str(value)])]
@@ -212,6 +215,10 @@ INVALID = [
     ("epochs", "10"),
     ("columns", "en"),
     ("columns", ("en", "")),
+    ("mix", "old.tsv"),
+    ("mix", "old.tsv:1"),
+    ("mix", ":0.5"),
+    ("freeze", "decoder"),
 ]
 
 

@@ -1,0 +1,64 @@
+"""Training that begins with the weights of another run."""
+
+import itertools
+
+import numpy as np
+
+from keras_transformer._utils.special_tokens import UNKNOWN_ID
+from keras_transformer.data.pairs import read_pairs
+from keras_transformer.data.tokenizers import unknown_share
+from keras_transformer.runs.data_settings import split_mix
+
+_COMPARED = 1000  # pairs
+_UNKNOWN_COST = 10  # tokens
+
+
+def mixed_pairs(config, number):
+    """Returns a sample of the other pairs that `RunConfig.mix` adds to a number of pairs."""
+    path, share = split_mix(config.mix)
+    pairs = read_pairs(path, data_limits=config.data_limits)
+    wanted = round(number * share / (1 - share))
+    order = np.random.default_rng(config.seed).permutation(len(pairs))
+    return [pairs[i] for i in order[:wanted]]
+
+
+def describe_fit(dataset):
+    """Yields a line on how the vocabularies of a run fit other data, and perhaps a warning.
+
+    Args:
+        dataset: a `PreparedDataset` with the tokenizers of the run.
+    """
+    source, target = dataset.source_tokenizer, dataset.target_tokenizer
+    pairs = itertools.islice(dataset.train, _COMPARED)
+    sources, targets = map(list, zip(*pairs, strict=True))
+    yield (
+        f"Unknown to the vocabularies: {unknown_share(source, sources):.1%} of the source and "
+        f"{unknown_share(target, targets):.1%} of the target tokens"
+    )
+    swapped = _cost(source, targets) + _cost(target, sources)
+    if swapped < 0.9 * (_cost(source, sources) + _cost(target, targets)):
+        yield "Warning: each vocabulary fits the other language better. Are the columns swapped?"
+
+
+def _cost(tokenizer, texts):
+    """Returns a number that is small if the texts are in the language of a tokenizer."""
+    ids = [i for text in texts for i in tokenizer.encode(text)]
+    return len(ids) + _UNKNOWN_COST * ids.count(UNKNOWN_ID)
+
+
+def freeze_encoder(model):
+    """Makes the encoder non-trainable, and the source embedding unless the target shares it.
+
+    Raises:
+        ValueError: if the model has no such parts.
+    """
+    parts = [getattr(model, name, None) for name in ("encoder", "source_embedding")]
+    if None in parts:
+        raise ValueError(
+            "Only a Transformer has an encoder to freeze: leave `freeze` out. "
+            f"Received: {type(model).__name__}"
+        )
+    encoder, embedding = parts
+    encoder.trainable = False
+    if embedding is not model.target_embedding:
+        embedding.trainable = False

@@ -1,0 +1,88 @@
+"""Training that begins with another run: its weights, its vocabularies, what is mixed in."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tiny import PAIRS, WORDS, make_dataset
+
+import keras_transformer as kt
+from keras_transformer.training.adapting import describe_fit, mixed_pairs
+
+SIZES = {"d_model": 16, "d_ff": 16, "n": 1, "h": 2, "dtype": "float32", "batch_size": 64}
+# The same words in another order, and one that the vocabulary lacks.
+OTHER = [(" ".join(reversed(x.split())), y) for x, y in PAIRS] + [("six", "sechs")] * 9
+
+
+def weights(run):
+    return kt.RunFolder(run).read_model().get_weights()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a trained run and a file of other pairs."""
+    folder = tmp_path_factory.mktemp("adapting")
+    kt.write_pairs(folder / "first.tsv", PAIRS)
+    kt.write_pairs(folder / "other.tsv", OTHER)
+    config = kt.RunConfig(data=str(folder / "first.tsv"), epochs=1, **SIZES)
+    kt.train_run(config, folder / "first")
+    return folder
+
+
+def adapted(folder, **changes):
+    parent = kt.RunFolder(folder / "first").read_config()
+    data = {"data": str(folder / "other.tsv"), "dtype": "float32", "batch_size": 64}
+    return parent.adapted(str(folder / "first"), **{**data, "epochs": 1, **changes})
+
+
+@pytest.mark.slow
+def test_a_run_begins_with_the_weights_and_vocabularies_of_another(folder, capsys):
+    run = folder / "begun"
+    kt.train_run(adapted(folder, learning_rate_scale=1e-9), run)
+    for ours, theirs in zip(weights(run), weights(folder / "first"), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    first, begun = (kt.RunFolder(x).read_tokenizers() for x in (folder / "first", run))
+    assert [x.to_json() for x in begun] == [x.to_json() for x in first]
+    assert "Unknown to the vocabularies: 0." in capsys.readouterr().out
+    config = kt.RunFolder(run).read_config()
+    assert config.parent == str(folder / "first")
+    kt.train_run(config.with_changes(epochs=2), run)  # resumes, and needs the parent no more
+    assert len(kt.RunFolder(run).read_history()) == 2
+
+
+@pytest.mark.slow
+def test_a_frozen_encoder_keeps_its_weights(folder):
+    kt.train_run(adapted(folder, freeze="encoder"), folder / "frozen")
+    before, after = (kt.RunFolder(folder / x).read_model() for x in ("first", "frozen"))
+    for name, changes in {"encoder": False, "source_embedding": False, "decoder": True}.items():
+        pairs = zip(*(getattr(x, name).get_weights() for x in (before, after)), strict=True)
+        assert any((a != b).any() for a, b in pairs) == changes, name
+
+
+def test_the_model_and_the_vocabularies_cannot_change():
+    config = kt.RunConfig(d_model=64, tokenizer="bpe", epochs=9)
+    adapted = config.adapted("runs/old", data="mine.tsv", tokenizer="bpe")
+    assert adapted == kt.RunConfig(d_model=64, tokenizer="bpe", parent="runs/old", data="mine.tsv")
+    assert adapted.best_learning_rate_scale < config.best_learning_rate_scale
+    with pytest.raises(ValueError, match=r"are those of runs/old.*Received: \{'d_model': 32\}"):
+        config.adapted("runs/old", d_model=32)
+
+
+def test_mixed_pairs_are_a_share_of_the_training_part_only(tmp_path):
+    kt.write_pairs(tmp_path / "old.tsv", PAIRS)
+    config = kt.RunConfig(mix=f"{tmp_path / 'old.tsv'}:0.25")
+    found = mixed_pairs(config, 90)
+    assert len(found) == len(set(found)) == 30 and set(found) <= set(PAIRS)
+    assert found == mixed_pairs(config, 90) != mixed_pairs(dataclasses.replace(config, seed=1), 90)
+    new = [(f"new {x}", y) for x, y in PAIRS]
+    dataset = kt.PrepareDataset()(new, PAIRS[:5], PAIRS[5:9], mixed=PAIRS)
+    assert {*dataset.train} == {*new, *PAIRS[9:]} - {*PAIRS[:9]}
+
+
+def test_swapped_columns_are_noticed():
+    dataset = make_dataset()
+    assert len(list(describe_fit(dataset))) == 1
+    swapped = dataclasses.replace(dataset, train=[(y, x) for x, y in dataset.train])
+    unknown, warning = describe_fit(swapped)
+    assert "100.0% of the source" in unknown and "columns swapped" in warning
+    assert set(WORDS) & set(WORDS.values()) == set()

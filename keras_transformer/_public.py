@@ -62,6 +62,7 @@ from keras_transformer.models import (
     AnsweringBert as AnsweringBert,
     Bert as Bert,
     EncoderClassifier as EncoderClassifier,
+    Ensemble as Ensemble,
     Forecaster as Forecaster,
     LSTMLanguageModel as LSTMLanguageModel,
     PretrainingBert as PretrainingBert,

@@ -44,12 +44,26 @@ def add_weights(parser, default="best"):
     )
 
 
+def add_ensemble(parser):
+    """Adds `--ensemble`, which `load_options` returns, too."""
+    parser.add_argument(
+        "--ensemble",
+        action="append",
+        default=[],
+        metavar="RUN",
+        help="another run with the same vocabularies, whose probabilities are averaged with those "
+        "of the run; repeatable (default: none)",
+    )
+
+
 def load_options(arguments):
     """Returns the arguments of `Translate.from_run` that the flags of `add_weights` gave."""
     from keras_transformer.runs.own_model import load_function
 
     make_model = None if arguments.model is None else load_function(arguments.model)
-    return {"weights": arguments.weights or "best", "make_model": make_model}
+    options = {"weights": arguments.weights or "best", "make_model": make_model}
+    ensemble = getattr(arguments, "ensemble", None)
+    return {**options, "ensemble": ensemble} if ensemble else options
 
 
 def add_search_options(parser, without=(), **defaults):

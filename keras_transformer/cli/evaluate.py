@@ -2,6 +2,7 @@
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
+    add_ensemble,
     add_run,
     add_search_options,
     add_weights,
@@ -15,6 +16,7 @@ def add_arguments(parser):
     """Adds the run, the test file, the BLEU tokenizer and the search options."""
     add_run(parser)
     add_weights(parser)
+    add_ensemble(parser)
     parser.add_argument(
         "--test",
         metavar="FILE",

@@ -7,6 +7,7 @@ from pathlib import Path
 import keras_transformer as kt
 from keras_transformer._utils.command_line import command_line
 from keras_transformer.cli.arguments import (
+    add_ensemble,
     add_search_options,
     add_weights,
     load_options,
@@ -31,6 +32,7 @@ def add_arguments(parser):
         "run", nargs="?", help="folder of a trained run (default: the newest below runs/)"
     )
     add_weights(parser)
+    add_ensemble(parser)
     parser.add_argument(
         "sentences", type=str, nargs="*", help="sentences to translate (default: standard input)"
     )

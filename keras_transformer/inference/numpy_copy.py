@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_transformer.backends import backend_module
 from keras_transformer.inference.model_search import forward, is_close, probe
-from keras_transformer.models.numpy_transformer import NumpyTransformer, supports_numpy
+from keras_transformer.models.ensemble import numpy_model, supports_numpy_search
 
 
 class NumpyCopy:
@@ -29,7 +29,7 @@ class NumpyCopy:
     def can_copy(model):
         """Returns whether NumPy computes the model, and on the model's device: a CPU."""
         on_cpu = all(name.startswith("cpu") for name in keras.distribution.list_devices())
-        return on_cpu and supports_numpy(model)
+        return on_cpu and supports_numpy_search(model)
 
     def get(self, check_weights):
         """Returns the `NumpyTransformer`; threads that call it together share one copy.
@@ -49,7 +49,7 @@ class NumpyCopy:
                 self._changed = backend_module().change_detector(self._model.weights)
             has_changed = check_weights and self._changed()
             if self._copy is None or has_changed:
-                self._copy = NumpyTransformer(self._model)
+                self._copy = numpy_model(self._model)
             if self._is_equal is None:
                 self._is_equal = self._compare()
             return self._copy if self._is_equal else None

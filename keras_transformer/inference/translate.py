@@ -1,7 +1,7 @@
 """Translation of sentences with a trained model."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
@@ -20,6 +20,7 @@ from keras_transformer.inference.sentences import (
     trim_padding,
 )
 from keras_transformer.models._translator import Translator
+from keras_transformer.models.ensemble import Ensemble
 from keras_transformer.models.marian import read_marian
 from keras_transformer.runs.folder import MakeModel, RunFolder
 
@@ -118,6 +119,7 @@ class Translate:
         folder: PathLike | None = None,
         weights: str = "best",
         make_model: MakeModel | None = None,
+        ensemble: Sequence[PathLike] = (),
         **kwargs: Any,
     ) -> Self:
         """Loads the model and the tokenizers of a training run.
@@ -128,6 +130,8 @@ class Translate:
             weights: name of the weights, see `RunFolder.read_model`.
             make_model: function that makes the model of the run, see `train_run`; only for a run
                 with a model of your own.
+            ensemble: folders of further runs with the same vocabularies. The translations are those
+                of an `Ensemble`.
             **kwargs: further arguments of `Translate`.
 
         Returns:
@@ -135,14 +139,20 @@ class Translate:
 
         Raises:
             FileNotFoundError: if a file is missing.
-            ValueError: if a file is damaged or belongs to another run.
+            ValueError: if a file is damaged or belongs to another run, or a run of the ensemble has
+                other vocabularies.
         """
         if folder is None:
             folder = default_run_path()
             print(f"Loading {folder}; name the folder to load another run.")
         run = RunFolder(folder)
-        model = run.read_model(weights=weights, make_model=make_model)
-        return cls._of_own_model(model, *run.read_tokenizers(), **kwargs)
+        tokenizers = run.read_tokenizers()
+        runs = [run, *map(RunFolder, ensemble)]
+        for other in runs[1:]:
+            _check_same_tokenizers(tokenizers, other)
+        models = [x.read_model(weights=weights, make_model=make_model) for x in runs]
+        model = Ensemble(models) if ensemble else models[0]
+        return cls._of_own_model(model, *tokenizers, **kwargs)
 
     @classmethod
     def from_marian(cls, folder: PathLike, dtype: Any = "float32", **kwargs: Any) -> Self:
@@ -416,6 +426,16 @@ class Translate:
             weights = attention["cross"].mean(axis=(0, 1))[:, : len(sources)]
             words += [sources[row.argmax()] for row in weights[len(words) :]]
         return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
+
+
+def _check_same_tokenizers(tokenizers, run):
+    others = run.read_tokenizers()
+    if any(x.to_json() != y.to_json() for x, y in zip(tokenizers, others, strict=True)):
+        raise ValueError(
+            "The runs of an ensemble must have the same vocabularies: train them on the same files "
+            "(--data, --validation, --test) and with another --seed, or one --from the other. "
+            f"Received: {run.path}"
+        )
 
 
 def _check_tokenizer(tokenizer: Tokenizer | MarianTokenizer | None) -> Any:

@@ -3,6 +3,7 @@
 from keras_transformer.models.bert import Bert
 from keras_transformer.models.bert_heads import AnsweringBert, PretrainingBert
 from keras_transformer.models.classifier import EncoderClassifier
+from keras_transformer.models.ensemble import Ensemble
 from keras_transformer.models.forecaster import Forecaster
 from keras_transformer.models.language_model import LSTMLanguageModel, TransformerLanguageModel
 from keras_transformer.models.recurrent import RecurrentTranslator
@@ -13,6 +14,7 @@ __all__ = [
     "AnsweringBert",
     "Bert",
     "EncoderClassifier",
+    "Ensemble",
     "Forecaster",
     "LSTMLanguageModel",
     "PretrainingBert",

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -399,6 +400,7 @@ def evaluate_run(
     tokenize: str | None = None,
     test: PathLike | None = None,
     make_model: MakeModel | None = None,
+    ensemble: Sequence[PathLike] = (),
     **options: Any,
 ) -> tuple[Scores, list[str]]:
     """Translates the test part of a run, or another file, and scores the translations.
@@ -410,6 +412,7 @@ def evaluate_run(
         test: path of a tab-separated file with a sentence and one or more references per line;
             None for the test part of the run.
         make_model: function that makes the model of the run, see `train_run`.
+        ensemble: folders of further runs, see `Translate.from_run`.
         **options: fields of `SearchOptions`; by default the search is greedy.
 
     Returns:
@@ -422,6 +425,6 @@ def evaluate_run(
     check_choice((None, *TOKENIZERS), tokenize=tokenize)
     rows = RunFolder(folder).read_test() if test is None else read_references(test)
     sources, references = zip(*rows, strict=True)
-    translate = Translate.from_run(folder, weights, make_model)
+    translate = Translate.from_run(folder, weights, make_model, ensemble)
     translations = translate(list(sources), **options)
     return score(translations, references, tokenize), translations

@@ -53,6 +53,7 @@ def test_steps_match_call():
     models = make_models(1, 2)
     size = models[0].dec_vocab_size
     models.append(RecurrentTranslator(models[0].enc_vocab_size, size, d_model=8, units=8, rate=0.0))
+    models[-1].build(((None, None), (None, None)))
     ensemble = Ensemble(models)
     source, target = IDS
     cache, memory = ensemble.start(source, 3)

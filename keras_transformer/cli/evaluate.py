@@ -28,17 +28,31 @@ def add_arguments(parser):
         help="sacrebleu tokenizer, or none if the data is already tokenized (default: 13a, or char "
         "for languages without spaces between words)",
     )
+    parser.add_argument(
+        "--report",
+        metavar="HTML",
+        help="write a page with intervals, scores by length and unknown words and the worst "
+        "sentences, and the same as .json beside it (default: none)",
+    )
+    parser.add_argument(
+        "--against", metavar="RUN", help="compare with another run in the report (default: none)"
+    )
     add_search_options(parser, without=("n_best",))  # only the best translation is scored
 
 
 def run(arguments):
     """Translates the test set and prints its scores."""
     options = search_options(arguments)
+    if arguments.against and not arguments.report:
+        raise ValueError("--against compares in a report: give --report FILE.html, too")
     from keras_transformer._utils.checks import check_choice
     from keras_transformer.evaluation import TOKENIZERS
 
     check_choice((None, *TOKENIZERS), tokenize=arguments.tokenize)
     import_backend()
+    if arguments.report:
+        _write_report(arguments, options)
+        return
     scores, translations = kt.evaluate_run(
         arguments.run,
         tokenize=arguments.tokenize,
@@ -48,3 +62,22 @@ def run(arguments):
     )
     sentences = f"{len(translations):,} sentences of {arguments.test or 'the test part'}"
     print(f"{arguments.run}: {sentences}\n{scores}")
+
+
+def _write_report(arguments, options):
+    from keras_transformer.pages.report_page import write_report
+    from keras_transformer.runs.folder import read_references
+    from keras_transformer.training.report import make_report
+
+    test = arguments.test
+    rows = kt.RunFolder(arguments.run).read_test() if test is None else read_references(test)
+    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
+    against = kt.Translate.from_run(arguments.against) if arguments.against else None
+    report = make_report(translate, rows, arguments.tokenize, against, **options)
+    title = f"{arguments.run} on {test or 'its test part'}"
+    title += f", compared with {arguments.against}" if against else ""
+    write_report(arguments.report, report, title)
+    for name, x in report["scores"].items():
+        other = f", {arguments.against} {x['other']:.1f} (p = {x['p']:.3f})" if against else ""
+        print(f"{name} {x['score']:.1f} (95% interval {x['low']:.1f} to {x['high']:.1f}){other}")
+    print(f"Written to {arguments.report}")

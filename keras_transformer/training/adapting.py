@@ -8,15 +8,22 @@ from keras_transformer._utils.special_tokens import UNKNOWN_ID
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import unknown_share
 from keras_transformer.runs.data_settings import split_mix
+from keras_transformer.runs.folder import RunFolder
 
 _COMPARED = 1000  # pairs
 _UNKNOWN_COST = 10  # tokens
 
 
 def mixed_pairs(config, number):
-    """Returns a sample of the other pairs that `RunConfig.mix` adds to a number of pairs."""
+    """Returns a sample of the other pairs that `RunConfig.mix` adds to a number of pairs.
+
+    It has no sentence of the test part of the adapted run, which can then show what is forgotten.
+    """
     path, share = split_mix(config.mix)
     pairs = read_pairs(path, data_limits=config.data_limits)
+    if config.parent:
+        tested = {source for source, _ in RunFolder(config.parent).read_test()}
+        pairs = [pair for pair in pairs if " ".join(pair[0].split()) not in tested]
     wanted = round(number * share / (1 - share))
     order = np.random.default_rng(config.seed).permutation(len(pairs))
     return [pairs[i] for i in order[:wanted]]

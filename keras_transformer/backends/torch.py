@@ -98,8 +98,8 @@ def compile_inference(model, jit_compile):
     """
     if jit_compile:
         raise ValueError(
-            "On PyTorch nothing is compiled: leave out `jit_compile`. Received: "
-            f"jit_compile={jit_compile}"
+            "The PyTorch backend compiles nothing: leave out `jit_compile`. "
+            f"Received: jit_compile={jit_compile}"
         )
 
     # Not in inference mode: tensors made there, which a layer may keep, can never be trained on.

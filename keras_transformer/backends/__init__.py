@@ -37,4 +37,5 @@ def adam_class() -> type[keras.optimizers.Adam]:
         from keras_transformer.backends.fused_adam import FusedAdam
 
         return FusedAdam
-    return keras.optimizers.Adam
+    # On PyTorch, instances have another class, which updates all variables together.
+    return type(keras.optimizers.Adam())

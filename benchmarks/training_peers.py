@@ -14,6 +14,7 @@ The last line of the output is a JSON object with the results.
 import functools
 import itertools
 import json
+import os
 import resource
 import sys
 import time
@@ -150,6 +151,12 @@ def train_ours(task):
     trainer = Trainer(model, optimizer, Path(task["folder"], "run"), config.label_smoothing)
     trainer.train(meter, validation, epochs=1)
     return meter.result()
+
+
+def train_ours_on_torch(task):
+    """Trains with `Trainer` on the PyTorch backend."""
+    os.environ["KERAS_BACKEND"] = "torch"
+    return train_ours(task)
 
 
 def train_step_alone(task):
@@ -309,6 +316,7 @@ def _joeynmt_config(task):
 
 SYSTEMS = {
     "keras_transformer": train_ours,
+    "keras_transformer on PyTorch": train_ours_on_torch,
     "keras_transformer, step only (upper bound)": train_step_alone,
     "torch.nn.Transformer": train_torch,
     "KerasHub layers, model.fit": train_hub,

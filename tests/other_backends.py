@@ -32,8 +32,11 @@ def run_on(backend, code, *arguments, blocked=(), **options):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"needs {backend}")
     tests = Path(__file__).parent
-    folders = [tests.parent, tests, tests / "backends", tests / "training"]
-    environment = {"KERAS_BACKEND": backend, "PYTHONPATH": os.pathsep.join(map(str, folders))}
+    own = [tests / name for name in ("backends", "inference", "training")]
+    environment = {
+        "KERAS_BACKEND": backend,
+        "PYTHONPATH": os.pathsep.join(map(str, [tests.parent, tests, *own])),
+    }
     # Importing a module fails if its entry in `sys.modules` is None.
     code = f"import sys; sys.modules.update(dict.fromkeys({list(blocked)}))\n{code}"
     process = subprocess.run(

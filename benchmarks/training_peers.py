@@ -139,8 +139,10 @@ def _write_lines(path, lines):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def train_ours(task):
-    """Trains with `Trainer`."""
+def train_ours(task, backend=None):
+    """Trains with `Trainer`; on the backend of this process if none is given."""
+    if backend:
+        os.environ["KERAS_BACKEND"] = backend
     from keras_transformer.training.process import tune_process
 
     tune_process()
@@ -151,12 +153,6 @@ def train_ours(task):
     trainer = Trainer(model, optimizer, Path(task["folder"], "run"), config.label_smoothing)
     trainer.train(meter, validation, epochs=1)
     return meter.result()
-
-
-def train_ours_on_torch(task):
-    """Trains with `Trainer` on the PyTorch backend."""
-    os.environ["KERAS_BACKEND"] = "torch"
-    return train_ours(task)
 
 
 def train_step_alone(task):
@@ -316,7 +312,7 @@ def _joeynmt_config(task):
 
 SYSTEMS = {
     "keras_transformer": train_ours,
-    "keras_transformer on PyTorch": train_ours_on_torch,
+    "keras_transformer on PyTorch": functools.partial(train_ours, backend="torch"),
     "keras_transformer, step only (upper bound)": train_step_alone,
     "torch.nn.Transformer": train_torch,
     "KerasHub layers, model.fit": train_hub,

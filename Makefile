@@ -5,12 +5,14 @@ BIN = .venv/bin
 LOCAL = not parity and not browser
 QUICK = $(LOCAL) and not slow and not exhaustive
 MODEL_TESTS = tests/layers tests/models tests/objectives tests/backends tests/training tests/data tests/test_plotting.py
-# Tests with the marker `every_backend`, and tests that `test-all` runs on JAX.
+# Tests with the marker `every_backend`, and tests that `test-all` runs on JAX and PyTorch.
 JAX_TESTS = tests/test_masks.py tests/test_testing.py tests/test_course_calls.py tests/test_docs.py tests/test_wheel.py tests/layers tests/objectives tests/backends tests/data/test_prefetching.py tests/training tests/inference
 ALL_TESTS_jax = $(JAX_TESTS) tests/models tests/export tests/scripts tests/pages tests/pretrained
+ALL_TESTS_torch = $(ALL_TESTS_jax) tests/test_plotting.py tests/test_exercises.py
 # The tests of `test-all` that neither `test` nor `test-slow` runs: a SLICE has only these.
 FURTHER_tensorflow = exhaustive
 FURTHER_jax = (exhaustive or not every_backend)
+FURTHER_torch = (exhaustive or slow or not every_backend)
 # 25 minutes: run by `make fuzz`, not by `make test-all`.
 KILLED = tests/training/test_trainer.py::test_a_run_killed_at_random_times_ends_with_the_same_result
 SPEED = attention training translating decoding course scaling streaming corpus
@@ -23,9 +25,9 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
 export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 
 # Tests spend most of their time compiling, so optimization does not pay.
-test-models test-others test-jax test-slow-models test-slow-others test-slow-jax test-all-tensorflow test-all-jax parity: export XLA_FLAGS = --xla_backend_optimization_level=0
+test-models test-others test-jax test-slow-models test-slow-others test-slow-jax test-torch test-all-tensorflow test-all-jax test-all-torch parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train train-book translate bundled-run small-bert test test-for test-models test-others test-jax test-slow test-slow-models test-slow-others test-slow-jax test-all test-all-tensorflow test-all-jax test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
+.PHONY: train train-book translate bundled-run small-bert test test-for test-models test-others test-jax test-torch test-slow test-slow-models test-slow-others test-slow-jax test-all test-all-tensorflow test-all-jax test-all-torch test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -65,10 +67,14 @@ test-others: .venv/installed
 test-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)
 
-test-all: .venv/installed ## run all tests but those of `make fuzz` on both backends (90 minutes); SLICE=3/29 runs one of 29 parts of those that `make test test-slow` leaves out
-	$(MAKE) --jobs 2 test-all-tensorflow test-all-jax
+test-torch: .venv/parity ## run the tests that depend on the backend on PyTorch, which `make test` does not install
+	KERAS_BACKEND=torch $(BIN)/python -m pytest -q -m "$(QUICK) and every_backend" $(JAX_TESTS)
 
-test-all-tensorflow test-all-jax: test-all-%: .venv/installed
+test-all: .venv/parity ## run all tests but those of `make fuzz` on all backends (2 hours); SLICE=3/29 runs one of 29 parts of those that `make test test-torch test-slow` leaves out
+	$(MAKE) --jobs 2 test-all-tensorflow test-all-jax test-all-torch
+
+test-all-torch: .venv/parity
+test-all-tensorflow test-all-jax test-all-torch: test-all-%: .venv/installed
 	KERAS_BACKEND=$* $(BIN)/python -m pytest -q -m "$(LOCAL)$(if $(SLICE), and $(FURTHER_$*))" $(if $(SLICE),--slice $(SLICE)) --deselect "$(KILLED)[100]" $(ALL_TESTS_$*)
 
 # HALF=1/2 runs a half of them, and all of the files in ALSO.

@@ -5,6 +5,7 @@ all lengths and end at different steps. `translating.py` measures those.
 
 python benchmarks/decoding.py
 python benchmarks/decoding.py --model small --batch 32 --threads 2 --rounds 5
+KERAS_BACKEND=torch python benchmarks/decoding.py
 """
 
 import argparse
@@ -38,28 +39,31 @@ def make_systems(size, batch, threads, with_beam):
     second do not, or search with a beam.
     """
     import decoding_peers as peers  # starts the libraries, so import it after `use_cores`
+    import keras
 
     source, model = peers.make_source(batch), peers.make_model(size)
-    uncached = peers.without_cache(model, size)
     beams = (1, 4) if with_beam else (1,)
     greedy, *beam = peers.make_ctranslate2(model, source, threads, beam_sizes=beams)
     (int8,) = peers.make_ctranslate2(model, source, threads, quantization="int8")
-    ours = {
-        "keras_transformer": peers.make_numpy(model, source),
-        "keras_transformer, XLA": peers.make_ours(model, source),
-        "keras_transformer, graph": peers.make_ours(model, source, jit_compile=False),
-        "keras_transformer without KV cache, XLA": peers.make_ours(uncached, source),
-        REFERENCE: greedy,
-        "CTranslate2 int8": int8,
-    }
-    others = peers.make_hub(size, source)
+    ours = {"keras_transformer": peers.make_numpy(model, source)}
+    others = {}
+    if keras.config.backend() == "torch":
+        ours["keras_transformer, PyTorch"] = peers.make_ours(model, source, jit_compile=False)
+    else:
+        uncached = peers.without_cache(model, size)
+        ours["keras_transformer, XLA"] = peers.make_ours(model, source)
+        ours["keras_transformer, graph"] = peers.make_ours(model, source, jit_compile=False)
+        ours["keras_transformer without KV cache, XLA"] = peers.make_ours(uncached, source)
+        others = peers.make_hub(size, source)
+    ours |= {REFERENCE: greedy, "CTranslate2 int8": int8}
     others["torch.nn.Transformer"] = peers.make_torch(size, source, threads)
     others["transformers' Marian"] = peers.make_marian(size, source)
     if joeynmt := peers.make_joeynmt(size, source):
         others["JoeyNMT"] = joeynmt
     if with_beam:
         others["keras_transformer, beam 4"] = peers.make_numpy(model, source, beam_size=4)
-        others["keras_transformer, XLA, beam 4"] = peers.make_ours(model, source, beam_size=4)
+        if keras.config.backend() != "torch":
+            others["keras_transformer, XLA, beam 4"] = peers.make_ours(model, source, beam_size=4)
         others[f"{REFERENCE}, beam 4"] = beam[0]
     return ours, others
 

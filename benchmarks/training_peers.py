@@ -14,6 +14,7 @@ The last line of the output is a JSON object with the results.
 import functools
 import itertools
 import json
+import os
 import resource
 import sys
 import time
@@ -138,8 +139,10 @@ def _write_lines(path, lines):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def train_ours(task):
-    """Trains with `Trainer`."""
+def train_ours(task, backend=None):
+    """Trains with `Trainer`; on the backend of this process if none is given."""
+    if backend:
+        os.environ["KERAS_BACKEND"] = backend
     from keras_transformer.training.process import tune_process
 
     tune_process()
@@ -309,6 +312,7 @@ def _joeynmt_config(task):
 
 SYSTEMS = {
     "keras_transformer": train_ours,
+    "keras_transformer on PyTorch": functools.partial(train_ours, backend="torch"),
     "keras_transformer, step only (upper bound)": train_step_alone,
     "torch.nn.Transformer": train_torch,
     "KerasHub layers, model.fit": train_hub,

@@ -38,7 +38,7 @@ def _check_installation():
     if not any(map(importlib.util.find_spec, _BACKENDS)):
         raise ImportError(
             f"Keras needs a backend. Run: pip install '{_DISTRIBUTION}[tensorflow]'. Or install "
-            "[jax] instead and set KERAS_BACKEND=jax."
+            "[jax] or [torch] instead and set KERAS_BACKEND=jax or torch."
         )
 
 

@@ -264,7 +264,7 @@ def test_names_and_methods_of_courses_say_what_to_write():
             getattr(keras_transformer, name)
     for name in ("padding_mask", "lookahead_mask"):
         with pytest.raises(AttributeError, match=r"write kt\.\w+\(\w+\); True = may attend"):
-            getattr(make_model(), name)
+            getattr(make_model(), name)(IDS)
 
 
 def test_calls_of_courses_work(tmp_path):

@@ -16,6 +16,7 @@ from keras_transformer import RunConfig, RunFolder, Translate
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import encode_source
+from keras_transformer.inference.options import EXTRA_LENGTH
 
 ROWS, SOURCE_LENGTH, TARGET_LENGTH = 100, 6, 20
 
@@ -83,7 +84,11 @@ def reference_greedy_translate(model, dataset, sentences, prefixes=None):
         logits[:, :END_ID] = -np.inf
         for row, ids in enumerate(forced):
             target[row, t + 1] = ids[t] if t < len(ids) else logits[row].argmax()
-    return [dataset.target_tokenizer.decode(ids) for ids in target]
+    limits = [2 * len(x.split()) + EXTRA_LENGTH for x in sentences]
+    return [
+        dataset.target_tokenizer.decode(ids[1 : 1 + limit])
+        for ids, limit in zip(target, limits, strict=True)
+    ]
 
 
 def markov(last, position, table):

@@ -21,10 +21,13 @@ def backend_module():
         from keras_transformer.backends import jax
 
         return jax
+    if backend == "torch":
+        from keras_transformer.backends import torch
+
+        return torch
     raise ValueError(
-        "Training and translating need TensorFlow or JAX: set KERAS_BACKEND to tensorflow or jax. "
-        "Layers, models and model.fit also work with other backends. "
-        f"Received: {backend}"
+        "Training and translating need TensorFlow, JAX or PyTorch: set KERAS_BACKEND to "
+        f"tensorflow, jax or torch. Received: {backend}"
     )
 
 
@@ -34,4 +37,5 @@ def adam_class() -> type[keras.optimizers.Adam]:
         from keras_transformer.backends.fused_adam import FusedAdam
 
         return FusedAdam
-    return keras.optimizers.Adam
+    # On PyTorch, instances have another class, which updates all variables together.
+    return type(keras.optimizers.Adam())

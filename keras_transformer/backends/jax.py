@@ -209,7 +209,7 @@ def describe_device():
     device = jax.devices()[0]
     if device.platform == "cpu":
         # On CPUs XLA is no faster in bfloat16 than in float32.
-        return Device(describe_cpu().name, bfloat16=False)
+        return describe_cpu()._replace(bfloat16=False)
     capability = getattr(device, "compute_capability", None)  # of GPUs; others are TPUs
     return Device(device.device_kind, capability is None or float(capability) >= 8)
 

@@ -104,7 +104,8 @@ def _fit(model, windows, targets, epochs):
     import keras
 
     schedule = keras.optimizers.schedules.CosineDecay(0.01, epochs * len(windows))
-    model.compile(keras.optimizers.Adam(schedule), "mse", steps_per_execution=16)
+    steps = 1 if keras.config.backend() == "torch" else 16  # PyTorch takes one step at a time
+    model.compile(keras.optimizers.Adam(schedule), "mse", steps_per_execution=steps)
     model.fit(windows, targets, batch_size=1, epochs=epochs, verbose=0)
 
 

@@ -33,7 +33,7 @@ class Generate:
         model: a `LSTMLanguageModel` or a `TransformerLanguageModel`.
         tokenizer: the tokenizer that the model was trained with.
         jit_compile: whether XLA compiles the search. None: yes on JAX, which always does, no on
-            other backends.
+            other backends. PyTorch never does.
 
     Raises:
         ValueError: if the tokenizer's vocabulary size is not the model's.

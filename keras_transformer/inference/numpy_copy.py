@@ -3,7 +3,6 @@
 import threading
 import warnings
 
-import keras
 import numpy as np
 
 from keras_transformer.backends import backend_module
@@ -28,8 +27,7 @@ class NumpyCopy:
     @staticmethod
     def can_copy(model):
         """Returns whether NumPy computes the model, and on the model's device: a CPU."""
-        on_cpu = all(name.startswith("cpu") for name in keras.distribution.list_devices())
-        return on_cpu and supports_numpy_search(model)
+        return backend_module().describe_device().is_cpu and supports_numpy_search(model)
 
     def get(self, check_weights):
         """Returns the `NumpyTransformer`; threads that call it together share one copy.

@@ -72,12 +72,12 @@ class Translate:
             number of sequences decoded per sentence.
         jit_compile: None to search with NumPy where that is possible; True or False to search with
             the layers of Keras, with or without XLA. Where NumPy is not possible, None is True on
-            JAX, which always compiles, and False on other backends.
+            JAX, which always compiles, and False on other backends; PyTorch never compiles.
 
     Raises:
         TypeError: if a tokenizer is missing.
         ValueError: if the vocabulary size of a tokenizer is not the model's, `batch_tokens` is not
-            positive, or `jit_compile` is False on JAX.
+            positive, or `jit_compile` is False on JAX or True on PyTorch.
 
     Example:
         translate = kt.Translate.from_run("runs/english-german")

@@ -16,12 +16,18 @@ class PartsMixin:
     and what it returns, but neither its class nor its attributes.
     """
 
-    _replaced: tuple[str, ...] = ()  # attributes whose parts were replaced
+    # Names of attributes. PyTorch keeps layers apart from the other attributes of an object.
+    _parts: tuple[str, ...] = ()  # with layers, in the order of their assignment
+    _replaced: tuple[str, ...] = ()  # whose parts were replaced
 
     def __setattr__(self, name: str, value: Any) -> None:
-        old = vars(self).get(name)
-        known = name in vars(self) and not name.startswith("_")
-        if not known or value is old or not layers_in([old, value]):
+        is_known = name in vars(self) or name in self._parts
+        old = getattr(self, name) if is_known else None
+        if name.startswith("_") or value is old or not layers_in([old, value]):
+            super().__setattr__(name, value)
+            return
+        self._parts = tuple(dict.fromkeys([*self._parts, name]))
+        if not is_known:
             super().__setattr__(name, value)
             return
         if not layers_in(value):
@@ -35,6 +41,7 @@ class PartsMixin:
                 f"cannot add weights later. Received: {name} of {type(self).__name__}, built"
             )
         self._replaced = tuple(dict.fromkeys([*self._replaced, name]))
+        super().__delattr__(name)  # on PyTorch, a layer could not be followed by a tuple
         super().__setattr__(name, tuple(value) if isinstance(value, list) else value)
         # Keras tracks a layer from its assignment on, but forgets it when it leaves a list. All
         # parts are assigned again, so that the order of the weights does not depend on the history.
@@ -71,11 +78,7 @@ class PartsMixin:
 
 def parts_of(layer):
     """Returns the parts of a layer: its public attributes that are layers or tuples of layers."""
-    return {
-        name: value
-        for name, value in vars(layer).items()
-        if not name.startswith("_") and layers_in(value)
-    }
+    return {name: part for name in layer._parts if layers_in(part := getattr(layer, name, None))}
 
 
 def layers_in(value):

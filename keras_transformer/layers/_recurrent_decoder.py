@@ -97,6 +97,7 @@ class RecurrentDecoder(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         Returns:
             The initial cache, and the memory: the keys of the attention and `encoder_output`.
         """
+        encoder_output = ops.cast(encoder_output, self.compute_dtype)
         first = encoder_output[:, 0]
         cache = {"cell": [first_state(first) for first_state in self.first_states]}
         return cache, (self.attention.project(encoder_output), encoder_output)

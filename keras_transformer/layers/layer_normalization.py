@@ -30,7 +30,7 @@ class LayerNormalization(keras.layers.Layer):
 
     Example:
         >>> y = kt.LayerNormalization()(np.array([[1.0, 2.0, 3.0]]))
-        >>> np.round(y, 2)
+        >>> ops.convert_to_numpy(y).round(2)
         array([[-1.22,  0.  ,  1.22]], dtype=float32)
     """
 

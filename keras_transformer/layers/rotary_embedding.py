@@ -34,7 +34,7 @@ def rotary_embedding(x: Tensor, base: float = 10000.0, start: Tensor | int = 0) 
         same up to the order of the entries.
 
     Example:
-        >>> np.round(kt.rotary_embedding(np.ones((3, 2), "float32")), 2)
+        >>> ops.convert_to_numpy(kt.rotary_embedding(np.ones((3, 2), "float32"))).round(2)
         array([[ 1.  ,  1.  ],
                [-0.3 ,  1.38],
                [-1.33,  0.49]], dtype=float32)

@@ -34,7 +34,7 @@ def sinusoidal_encoding(
         "Attention Is All You Need" (Vaswani et al., 2017), section 3.5.
 
     Example:
-        >>> np.round(kt.sinusoidal_encoding(length=3, output_dim=4), 2)
+        >>> ops.convert_to_numpy(kt.sinusoidal_encoding(length=3, output_dim=4)).round(2)
         array([[ 0.  ,  1.  ,  0.  ,  1.  ],
                [ 0.84,  0.54,  0.01,  1.  ],
                [ 0.91, -0.42,  0.02,  1.  ]], dtype=float32)
@@ -43,6 +43,6 @@ def sinusoidal_encoding(
     check_positive(base=base)
     frequencies = np.float32(base) ** (-np.arange(0, output_dim, 2, dtype="float32") / output_dim)
     positions = ops.cast(start + ops.arange(length), "float32")
-    angles = ops.expand_dims(positions, -1) * frequencies  # (..., T, D / 2)
+    angles = ops.multiply(ops.expand_dims(positions, -1), frequencies)  # (..., T, D / 2)
     waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
     return ops.reshape(waves, (*ops.shape(positions), output_dim))

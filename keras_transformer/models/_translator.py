@@ -13,14 +13,15 @@ from keras_transformer.models._token_model import TokenModel
 
 
 def _function_instead(name, call):
-    """Returns a property for a method of courses that is a function here, which it names."""
+    """Returns a method of courses that is a function here, which it names."""
 
-    def missing(self: Any) -> None:
+    # Not a property: PyTorch would replace its AttributeError by one that says less.
+    def missing(self: Any, *arguments: Any, **keywords: Any) -> None:
         raise AttributeError(
             f"{type(self).__name__} has no method `{name}`: write {call}; True = may attend"
         )
 
-    return property(missing)
+    return missing
 
 
 class Translator(PartsMixin, TokenModel):

@@ -166,7 +166,7 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         >>> ops.shape(logits)  # (B, T, V)
         (1, 4, 100)
         >>> padded = model(np.array([[0, 0, 2, 5, 7, 9]]))  # padding on the left changes nothing
-        >>> np.allclose(padded[:, 2:], logits, atol=1e-5)
+        >>> bool(ops.all(ops.isclose(padded[:, 2:], logits, atol=1e-5)))
         True
     """
 

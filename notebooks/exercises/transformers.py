@@ -138,13 +138,14 @@ def _layer_norm(function):
 
 def _post_norm(layer_class):
     import keras
+    from keras import ops
 
     from keras_transformer import BlockSettings, EncoderLayer, causal_mask
 
     if layer_class is not ... and not isinstance(layer_class, type):
         raise Wrong("The check needs the class itself: its name, without parentheses after it.")
     random = np.random.default_rng(0)
-    x = random.normal(size=(1, 5, 8)).astype("float32")
+    x = ops.convert_to_tensor(random.normal(size=(1, 5, 8)), "float32")
     settings = BlockSettings(h=2, d_model=8, d_ff=16, rate=0.0)
     yours = call(layer_class, settings)
     if not isinstance(yours, keras.layers.Layer):
@@ -158,7 +159,8 @@ def _post_norm(layer_class):
         layer(x)
         weights = weights or [w + random.normal(0, 0.3, w.shape) for w in layer.get_weights()]
         layer.set_weights(weights)
-        expected += [np.array(layer(x, attention_mask=causal_mask(5))), np.array(layer(x))]
+        outputs = layer(x, attention_mask=causal_mask(5)), layer(x)
+        expected += [ops.convert_to_numpy(y) for y in outputs]
     if [w.shape for w in yours.get_weights()] != [w.shape for w in weights]:
         raise Wrong(
             "Change `call` alone: the parts and their weights stay those of YourEncoderLayer."

@@ -23,6 +23,8 @@ from tiny import CallAt, make_dataset, make_model
 from keras_transformer import Adam, RunFolder, Trainer
 from keras_transformer.backends import backend_module
 
+ON_TORCH = keras.config.backend() == "torch"
+several = pytest.mark.skipif(ON_TORCH, reason="PyTorch trains in one process on one device")
 EPOCHS = 2  # with more, rounding that flips the sign of a ReLU input may exceed the tolerance
 LOSSES = ("loss", "accuracy", "validation_loss", "validation_accuracy")
 
@@ -117,6 +119,17 @@ def single_device(tmp_path_factory):
     return train(tmp_path_factory.mktemp("single_device"))
 
 
+@pytest.mark.every_backend
+@pytest.mark.skipif(not ON_TORCH, reason="TensorFlow and JAX train in several processes")
+@pytest.mark.parametrize("name", ["WORLD_SIZE", "TF_CONFIG", "JAX_COORDINATOR_ADDRESS"])
+def test_several_processes_are_refused_on_torch(monkeypatch, name):
+    monkeypatch.setenv(name, "2")
+    message = f"KERAS_BACKEND to tensorflow or jax.*: {name}=2$"
+    with pytest.raises(ValueError, match=message), backend_module().distribution():
+        pass
+
+
+@several
 @pytest.mark.exhaustive  # covered by the test of two processes
 def test_two_devices_match_one(single_device, tmp_path):
     # The other flags stay, because another order of additions may flip the sign of a ReLU input.
@@ -127,6 +140,7 @@ def test_two_devices_match_one(single_device, tmp_path):
     assert_same(tmp_path / "result.npz", single_device)
 
 
+@several
 @pytest.mark.exhaustive  # covered by the test of a lost process
 @pytest.mark.every_backend
 def test_two_processes_match_one(single_device, tmp_path):
@@ -144,6 +158,7 @@ def test_two_processes_match_one(single_device, tmp_path):
     assert not folders[1].exists()
 
 
+@several
 @pytest.mark.slow
 @pytest.mark.every_backend
 @pytest.mark.parametrize("lost", some_of({"chief": 0, "worker": 1}, quick=["chief"]))
@@ -167,6 +182,7 @@ def test_a_run_ends_when_a_process_is_lost_and_can_be_resumed(single_device, tmp
     assert_same(results[0], single_device)
 
 
+@several
 @pytest.mark.slow
 def test_ctrl_c_in_one_process_saves_and_ends_both(single_device, tmp_path):
     run, results = [tmp_path / "run"] * 2, [tmp_path / "0.npz", tmp_path / "1.npz"]

@@ -1,14 +1,12 @@
-"""The training steps of both backends and `fit` give the same losses."""
+"""The training steps of all backends and `fit` give the same losses."""
 
 import json
-import os
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from other_backends import other_backends, run_on
 from quick import exhaustive_on_jax
 from tiny import SMOOTHED_LOSS, make_batches, make_dataset, make_model
 
@@ -26,7 +24,6 @@ from keras_transformer.objectives.metrics import loss_and_totals
 pytestmark = pytest.mark.every_backend
 
 EPOCHS = 2
-BACKENDS = ("tensorflow", "jax")
 
 
 def make_optimizer(model):
@@ -73,17 +70,11 @@ def test_loss_decreases(losses):
 
 @exhaustive_on_jax
 @pytest.mark.slow
-def test_both_backends_give_the_same_losses(weights, losses):
-    other = BACKENDS[1 - BACKENDS.index(keras.backend.backend())]
-    here = os.path.dirname(__file__)
-    path = os.pathsep.join([here, os.path.dirname(here)])
-    environment = {**os.environ, "KERAS_BACKEND": other, "PYTHONPATH": path}
+@other_backends
+def test_all_backends_give_the_same_losses(weights, losses, other):
     code = "import json, sys, test_steps as t; print(json.dumps(t.losses_of_step(sys.argv[1])))"
-    process = subprocess.run(
-        [sys.executable, "-c", code, weights], env=environment, capture_output=True, text=True
-    )
-    assert process.returncode == 0, process.stderr
-    for ours, theirs in zip(losses, json.loads(process.stdout.splitlines()[-1]), strict=True):
+    printed = run_on(other, code, weights)
+    for ours, theirs in zip(losses, json.loads(printed.splitlines()[-1]), strict=True):
         np.testing.assert_allclose(ours[0], theirs[0], atol=1e-4)
         np.testing.assert_allclose(ours[1], theirs[1], atol=1e-4)
 
@@ -141,7 +132,7 @@ def test_errors_while_reading_batches_are_raised_unchanged():
         next(trained)
 
 
-@pytest.mark.skipif(keras.config.backend() != "jax", reason="TensorFlow updates in place")
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="others update in place")
 def test_errors_in_an_update_are_raised():
     """The input buffers have been donated by then, and there is no output."""
     import jax
@@ -164,6 +155,7 @@ def test_errors_in_an_update_are_raised():
         list(step.train(dataset.batches(dataset.train, 16)))
 
 
+@pytest.mark.skipif(keras.config.backend() == "torch", reason="PyTorch traces nothing")
 def test_at_most_one_trace_per_shape():
     traced = []
 

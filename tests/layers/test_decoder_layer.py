@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from keras import ops
 from layer_contract import (
     BLOCK_SIZES,
     BOTH_NORMS,
@@ -76,6 +77,7 @@ def test_sublayers_are_applied_in_the_order_of_the_paper(norm_first):
     expected = numpy(layer(x, z))
     adders = (layer.add_norm_1, layer.add_norm_2, layer.add_norm_3)
     norm_1, norm_2, norm_3 = (adder.normalization for adder in adders)
+    x = ops.convert_to_tensor(x)
     if norm_first:
         y = norm_1(x)
         x = x + layer.self_attention(y, y, y)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from keras import ops
 from layer_contract import (
     BLOCK_SIZES,
     BOTH_NORMS,
@@ -61,6 +62,7 @@ def test_sublayers_are_applied_in_the_order_of_the_paper(norm_first):
     layer, x = make(norm_first=norm_first), normal(2, 5, 8)
     expected = numpy(layer(x))
     norm_1, norm_2 = layer.add_norm_1.normalization, layer.add_norm_2.normalization
+    x = ops.convert_to_tensor(x)
     if norm_first:
         y = norm_1(x)
         x = x + layer.self_attention(y, y, y)

@@ -778,8 +778,8 @@ FAULTS = (
     _fault(
         "dropout during validation on JAX",
         "TrainingStep._evaluate_batch",
-        "inputs, training=False",
-        "inputs, training=True",
+        "other, inputs, training=False",
+        "other, inputs, training=True",
         "backends/test_steps",
         "training/test_trainer",
         backend="jax",
@@ -812,8 +812,8 @@ FAULTS = (
     _fault(
         "loss averaged over the batch instead of the tokens on JAX",
         "TrainingStep._train_batch",
-        "loss / count",
-        "loss / target.shape[0]",
+        "loss / count + sum(added)",
+        "loss / target.shape[0] + sum(added)",
         "backends/test_steps",
         "training/test_accumulation",
         backend="jax",

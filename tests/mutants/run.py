@@ -59,7 +59,7 @@ def locate(fault, places):
     Raises:
         RuntimeError: if the package does not have this place, or several times.
     """
-    found = []  # both backends have a `TrainingStep`
+    found = []  # each backend has a `TrainingStep`
     for name, file, first, last in places:
         if name == fault.where:
             lines = file.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from keras import ops
 from translating import make_translate, shared_translate
 
 from keras_transformer import (
@@ -255,7 +256,7 @@ def test_the_page_keeps_the_weights_of_the_layers_and_the_segments(tmp_path):
     ids, segments = TOKENIZER.add_special_tokens(*(TOKENIZER.encode(x).ids for x in TEXTS))
     with record_attention() as recorded:
         model([np.array([ids]), np.array([segments])])
-    expected = np.stack([np.array(weights)[0] for weights in recorded.values()])
+    expected = np.stack([ops.convert_to_numpy(weights)[0] for weights in recorded.values()])
     _, data = write_and_parse(tmp_path, views)
     (found,) = data["views"]
     np.testing.assert_allclose(found["weights"], expected, atol=6e-4)

@@ -8,10 +8,10 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from other_backends import run_on
 from quick import some_of
 from run_script import SCRIPTS, run_script
 from tiny import PAIRS
@@ -158,27 +158,21 @@ sys.argv = sys.argv[1:]
 sys.path.insert(0, os.path.dirname(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-# Importing a module fails if its entry in `sys.modules` is None.
-WITHOUT_TENSORFLOW = f"import sys; sys.modules['tensorflow'] = None\n{RUN}"
 
 
 @pytest.mark.slow
-def test_a_run_of_jax_without_tensorflow_resumes_on_tensorflow(folder, output):
-    data = ["--data", "numbers.tsv", "--n-sentences", "60"]
-    for backend, code, script, *arguments in (
-        ("jax", WITHOUT_TENSORFLOW, "train.py", "--run", "runs/jax", "--epochs", "1", *data, *TINY),
-        ("jax", WITHOUT_TENSORFLOW, "translate.py", "runs/jax", "one"),
-        ("tensorflow", RUN, "train.py", "--run", "runs/jax", "--epochs", "2", "--resume"),
+@pytest.mark.parametrize(
+    ("backend", "others"), [("jax", ["tensorflow"]), ("torch", ["tensorflow", "jax"])]
+)
+def test_a_run_begun_without_tensorflow_resumes_on_it(folder, output, backend, others):
+    run, data = f"runs/{backend}", ["--data", "numbers.tsv", "--n-sentences", "60"]
+    for this, blocked, script, *arguments in (
+        (backend, others, "train.py", "--run", run, "--epochs", "1", *data, *TINY),
+        (backend, others, "translate.py", run, "one"),
+        ("tensorflow", (), "train.py", "--run", run, "--epochs", "2", "--resume"),
     ):
-        process = subprocess.run(
-            [sys.executable, "-c", code, SCRIPTS / script, *arguments],
-            cwd=folder,
-            env={**os.environ, "KERAS_BACKEND": backend},
-            capture_output=True,
-            text=True,
-        )
-        assert process.returncode == 0, process.stderr
-    assert len(RunFolder(folder / "runs/jax").read_history()) == 2
+        run_on(this, RUN, SCRIPTS / script, *arguments, blocked=blocked, cwd=folder)
+    assert len(RunFolder(folder / run).read_history()) == 2
 
 
 class Hostile:

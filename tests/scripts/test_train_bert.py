@@ -5,6 +5,7 @@ import re
 import keras
 import numpy as np
 import pytest
+from keras import ops
 from run_script import run_script
 
 from keras_transformer.data.wordpiece import WordPieceTokenizer
@@ -48,7 +49,7 @@ def test_both_losses_fall_below_the_baselines_without_context(tmp_path):
     )
     ids[0, 4] = tokenizer.mask_id
     words = complete((ids, segments, np.array([[4]])))["words"]
-    assert tokenizer.tokens([int(np.argmax(words))])[0] in THINGS["drives"]
+    assert tokenizer.tokens([int(ops.argmax(words))])[0] in THINGS["drives"]
 
 
 @pytest.mark.parametrize(

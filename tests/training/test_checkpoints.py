@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from full_disk import full_disk
 from keras import ops
+from other_backends import other_backends, run_on
 
 from keras_transformer.training.checkpoints import Checkpoints
 
@@ -176,33 +175,20 @@ for size in (100, 4096):
 """
 
 
-def run(code, folder, backend):
-    here = Path(__file__).parent
-    environment = {
-        **os.environ,
-        "KERAS_BACKEND": backend,
-        "PYTHONPATH": os.pathsep.join(map(str, (here, here.parent, here.parents[1]))),
-    }
-    command = [sys.executable, "-c", code, str(folder)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-
-
 @pytest.mark.slow
 def test_a_disk_that_fills_up_keeps_the_last_checkpoint(saved):
     pytest.importorskip("resource", reason="needs POSIX limits of file size")
-    done = run(SAVE_WHILE_THE_DISK_FILLS_UP, saved.folder, keras.config.backend())
+    backend = keras.config.backend()
+    printed = run_on(backend, SAVE_WHILE_THE_DISK_FILLS_UP, saved.folder, timeout=120)
     assert_restores(make(saved.folder), 1)
-    assert (done.returncode, done.stdout) == (0, "['000001']\n" * 2), done.stderr
+    assert printed == "['000001']\n" * 2
 
 
 @pytest.mark.slow
 @pytest.mark.every_backend
-def test_restores_a_checkpoint_of_the_other_backend(saved):
-    other = {"tensorflow": "jax", "jax": "tensorflow"}.get(keras.config.backend(), "jax")
-    done = run(SAVE, saved.folder, other)
-    if f"No module named '{other}'" in done.stderr:
-        pytest.skip(f"needs {other}")
-    assert done.returncode == 0, done.stderr
+@other_backends
+def test_restores_a_checkpoint_of_another_backend(saved, other):
+    run_on(other, SAVE, saved.folder)
     assert_restores(make(saved.folder), 5, {"epoch": 6})
 
 

@@ -1,15 +1,10 @@
 """A run that changes its backend between epochs has the losses of one that does not."""
 
-import os
-import subprocess
-import sys
-
-import keras
 import numpy as np
 import pytest
+from other_backends import other_backends, run_on
 from tiny import make_batches, make_dataset, make_trainer
 
-OTHER = {"tensorflow": "jax", "jax": "tensorflow"}
 EPOCHS = 5
 START = f"""
 import sys
@@ -21,16 +16,10 @@ for folder, epochs in zip(sys.argv[1:], ({EPOCHS}, 2)):
 
 
 @pytest.mark.slow
-def test_a_run_resumed_on_another_backend_has_the_same_losses(tmp_path):
-    backend = OTHER[keras.config.backend()]
-    tests = os.path.dirname(os.path.dirname(__file__))
-    environment = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": tests}
+@other_backends
+def test_a_run_resumed_on_another_backend_has_the_same_losses(tmp_path, other):
     stayed, moved = tmp_path / "stayed", tmp_path / "moved"
-    command = [sys.executable, "-c", START, str(stayed), str(moved)]
-    started = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if f"No module named '{backend}'" in started.stderr:
-        pytest.skip(f"needs {backend}")
-    assert started.returncode == 0, started.stderr
+    run_on(other, START, stayed, moved)
     dataset = make_dataset()
     trainer = make_trainer(dataset, moved, rate=0.0)
     history, _ = trainer.train(*make_batches(dataset), EPOCHS)

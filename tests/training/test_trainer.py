@@ -414,7 +414,8 @@ def test_a_list_and_a_keras_loss_train_as_the_defaults_do(dataset, uninterrupted
 
 
 def test_an_optimizer_may_be_named(dataset, tmp_path):
-    assert type(Trainer(make_model(dataset), "adam", tmp_path).optimizer) is keras.optimizers.Adam
+    optimizer = Trainer(make_model(dataset), "adam", tmp_path).optimizer
+    assert isinstance(optimizer, keras.optimizers.Adam)
 
 
 def test_an_own_loss_has_no_label_smoothing(dataset, tmp_path):

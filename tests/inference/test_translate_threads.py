@@ -117,7 +117,7 @@ def copies(monkeypatch):
         made.append(NumpyTransformer(model))
         return made[-1]
 
-    monkeypatch.setattr(numpy_copy, "NumpyTransformer", copy)
+    monkeypatch.setattr(numpy_copy, "numpy_model", copy)
     return made
 
 

@@ -10,25 +10,24 @@ from keras import ops
 def has_fused_kernel(queries, keys, values):
     """Returns whether Keras computes this attention with a fused kernel that keeps all masks.
 
-    It does with cuDNN on JAX: in half precision, for keys and values of one size, and, because it
-    must compute gradients, for even lengths. On a TPU, Keras would apply the mask of the first
-    sequence to the whole batch. Where the kernel supports no head size this large, Keras computes
-    what `DotProductAttention` does.
+    It does on PyTorch, where the layer then takes a fifth less time on a CPU (float32, forward and
+    backward), and with cuDNN on JAX: in half precision and, because it must compute gradients, for
+    even lengths. On a TPU, Keras would apply the mask of the first sequence to the whole batch.
+    Where cuDNN supports no head size this large, Keras computes what `DotProductAttention` does.
 
     Args:
         queries: (..., T, d_k).
         keys: (..., S, d_k).
         values: (..., S, d_v).
     """
+    if len(queries.shape) != 4 or keys.shape[-1] != values.shape[-1]:
+        return False
+    if keras.config.backend() == "torch":
+        return True
     dtypes = {keras.backend.standardize_dtype(x.dtype) for x in (queries, keys, values)}
     lengths = queries.shape[-2], keys.shape[-2]
-    return (
-        _on_cuda()
-        and dtypes in ({"float16"}, {"bfloat16"})
-        and len(queries.shape) == 4
-        and keys.shape[-1] == values.shape[-1]
-        and all(isinstance(length, int) and length % 2 == 0 for length in lengths)
-    )
+    even = all(isinstance(length, int) and length % 2 == 0 for length in lengths)
+    return _on_cuda() and even and dtypes in ({"float16"}, {"bfloat16"})
 
 
 @functools.cache

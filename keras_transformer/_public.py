@@ -1,5 +1,11 @@
 """The public names. `as` tells type checkers that they are public."""
 
+from keras_transformer._utils.special_tokens import (
+    END_ID as END_ID,
+    PADDING_ID as PADDING_ID,
+    START_ID as START_ID,
+    UNKNOWN_ID as UNKNOWN_ID,
+)
 from keras_transformer.data.dataset import (
     PrepareDataset as PrepareDataset,
     PreparedDataset as PreparedDataset,

@@ -28,6 +28,8 @@ from keras import ops
 from own_cells import YourTransformer, copy_weights  # notebook 06
 
 from keras_transformer import (
+    END_ID,
+    START_ID,
     Adam,
     BlockSettings,
     MaskedCrossEntropy,
@@ -39,7 +41,6 @@ from keras_transformer import (
     read_pairs,
     score,
 )
-from keras_transformer._utils.special_tokens import END_ID, START_ID
 
 keras.utils.set_random_seed(0)
 

@@ -7,7 +7,7 @@ from keras_transformer.cli.startup import import_backend
 
 def add_arguments(parser):
     """Adds the file and what to do with it."""
-    parser.epilog = "Without an option, the file is written: thirteen steps with empty bodies."
+    parser.epilog = "The file has thirteen steps with empty bodies. It is never overwritten."
     parser.add_argument(
         "file", type=str, nargs="?", default="build_it.py", help="the file (default: build_it.py)"
     )
@@ -18,7 +18,8 @@ def add_arguments(parser):
         ("solution", "print the solution of the current step"),
         ("diff", "print the file beside the library's code"),
     ):
-        action.add_argument(f"--{name}", action="store_true", help=description)
+        text = f"{description} (default: write the file)"
+        action.add_argument(f"--{name}", action="store_true", help=text)
     action.add_argument(
         "--train",
         type=integer(1, 10_000),

@@ -18,18 +18,16 @@ tune_process()  # training on a CPU is then faster; Keras must not be imported y
 
 # %%
 import time
-from dataclasses import replace
 
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 from keras import ops
-from own_cells import YourTransformer, copy_weights  # notebook 06
+from own_cells import Transformer, copy_weights  # notebook 06
 
 from keras_transformer import (
     END_ID,
-    START_ID,
     Adam,
     BlockSettings,
     MaskedCrossEntropy,
@@ -41,6 +39,7 @@ from keras_transformer import (
     read_pairs,
     score,
 )
+from keras_transformer.build_it import or_solution
 
 keras.utils.set_random_seed(0)
 
@@ -83,16 +82,17 @@ show("and predicts", dataset.target_tokenizer, target[0])
 # ## Write it: the loss
 #
 # Padding is not a word: it must not count, neither in the sum nor in the $N$ by which it is
-# divided. Keras's function returns $-\ln p$ of each word that is asked for; it makes the
-# probabilities of the logits itself. With the natural logarithm, the unit is called *nat*.
+# divided. `keras.losses.sparse_categorical_crossentropy(target, logits, from_logits=True)` returns
+# $-\ln p$ of each word; it makes the probabilities of the logits itself. With the natural
+# logarithm, the unit is called *nat*.
 
 
 # %%
 def masked_loss(target, logits):
-    costs = keras.losses.sparse_categorical_crossentropy(target, logits, from_logits=True)
-    is_word = ops.cast(target != 0, costs.dtype)
-    return ops.sum(costs * is_word) / ops.sum(is_word)
+    return ...  # a scalar
 
+
+masked_loss = or_solution(masked_loss)
 
 # %%
 ids = np.array([[5, 7, 0, 0]])
@@ -109,9 +109,10 @@ print(f"{by_hand:.4f} nats per word")
 # the number to expect at the start.
 
 # %%
+sizes = (4, 128, 256, 1)  # heads, d, d_ff, layers
 settings = BlockSettings(h=4, d_model=128, d_ff=256, n=1, rate=0.1, norm_first=True)
 vocabularies = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-model = YourTransformer(*vocabularies, settings)
+model = Transformer(*vocabularies, *sizes)
 first = float(masked_loss(target, model((source, decoder_input))))
 print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]):.2f}")
 
@@ -120,9 +121,10 @@ print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]
 #
 # The forward pass, the loss, the gradients, the update. `GradientTape` records what is computed,
 # and returns the derivatives of the loss. `tf.function` turns the Python code into a graph when it
-# is first called; later calls run the graph, which is several times as fast. The signature leaves
-# the shape open, or every new shape would be traced again. `autograph` would also translate `if`
-# and `while`; there are none here, and looking for them takes seconds.
+# is first called; later calls run the graph, which is several times as fast. The signature
+# `@tf.function(input_signature=[ids, ids, ids], autograph=False)` leaves the shape open, or every
+# new shape would be traced again. `autograph` would also translate `if` and `while`; there are none
+# here, and looking for them takes seconds.
 
 
 # %%
@@ -130,24 +132,17 @@ ids = tf.TensorSpec((None, None), tf.int32)
 
 
 def make_step(model, optimizer):
-    @tf.function(input_signature=[ids, ids, ids], autograph=False)
-    def step(source, decoder_input, target):
-        with tf.GradientTape() as tape:
-            loss = masked_loss(target, model((source, decoder_input), training=True))
-        weights = model.trainable_variables
-        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
-        return loss
+    return ...  # a function (source, decoder_input, target) -> loss
 
-    return step
 
+make_step = or_solution(make_step)
 
 # %% [markdown]
 # Keras's own training does the same to the weights. (With plain gradient descent, `SGD`, and
 # without dropout, which draws other random numbers.)
 
 # %%
-without_dropout = replace(settings, rate=0.0)
-yours, theirs = (YourTransformer(*vocabularies, without_dropout) for _ in range(2))
+yours, theirs = (Transformer(*vocabularies, *sizes, rate=0.0) for _ in range(2))
 for each in (yours, theirs):
     each((source, decoder_input))
     each.set_weights(model.get_weights())
@@ -183,7 +178,7 @@ print(f"{eager:.0f} ms eager, {in_graph:.0f} ms in the graph: {eager / in_graph:
 # epochs with a model of $d = 512$, 1.8 times.
 
 # %% [markdown]
-# ## Write it: the optimizer
+# ## The optimizer
 #
 # Gradient descent has one learning rate for weights whose gradients are of very different sizes:
 # what suits the large ones hardly moves the small ones. *Adam* keeps two moving averages for every
@@ -326,8 +321,20 @@ for shape, iterations in (((4, 6), 5), ((6, 4), 3)):
 #
 # $$\eta(t) = d^{-1/2} \cdot \min\bigl(t^{-1/2},\ t \cdot w^{-3/2}\bigr) .$$
 #
-# That is the paper's schedule, which does not need to know how long the training is. Who knows it
-# gets further in few epochs with a rate that falls from the same peak in a straight line to 0.
+# That is the paper's schedule. An optimizer counts the updates from 0 and passes an integer:
+# `ops.cast(step, "float32")`, then $t$ is one more.
+
+
+# %%
+def learning_rate(step, d, warm_up):
+    return ...  # a scalar
+
+
+learning_rate = or_solution(learning_rate)
+
+# %% [markdown]
+# It does not need to know how long the training is. Who knows it gets further in few epochs with a
+# rate that falls from the same peak in a straight line to 0. Keras calls a schedule with the step.
 
 
 # %%
@@ -409,18 +416,23 @@ plt.show()
 #
 # ## Write it: the translation
 #
-# Greedy: ask for the next word, append the most probable one, and ask again, until it is the end
-# token. (Notebook 08 makes this fast and looks further ahead.)
+# Greedy: begin with the start token (2), ask for the next word of each sentence, append the most
+# probable one, and ask again, until all have written the end token (3). Sentences that wait for the
+# others get padding. (Notebook 08 makes this fast and looks further ahead.)
 
 
 # %%
-def translate(sentence, longest=40):
-    ids = [*dataset.source_tokenizer.encode(sentence), END_ID]
-    written = [START_ID]
-    while len(written) <= longest and written[-1] != END_ID:
-        logits = predict(np.array([ids], "int32"), np.array([written], "int32"))
-        written.append(int(np.argmax(logits[0, -1, END_ID:])) + END_ID)  # no padding, no unknown
-    return dataset.target_tokenizer.decode(written[1:])
+def greedy(model, source, length):
+    return ...  # int32, (batch, at most length), without the start token
+
+
+greedy = or_solution(greedy)
+
+
+# %%
+def translate(sentence):
+    ids = np.array([[*dataset.source_tokenizer.encode(sentence), END_ID]], "int32")
+    return dataset.target_tokenizer.decode(greedy(lambda x: predict(*x), ids, 40)[0])
 
 
 # %% [markdown]

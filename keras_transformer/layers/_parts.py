@@ -130,6 +130,11 @@ def changed_part(model):
     return _changed_part(model)
 
 
+def is_replaced(parent, name):
+    """Returns whether a part of a layer, or a part of this part at any depth, was replaced."""
+    return name in getattr(parent, "_replaced", ()) or _has_replaced(getattr(parent, name))
+
+
 def _has_replaced(layer):
     """Returns whether a part of a layer was replaced, at any depth."""
     return isinstance(layer, PartsMixin) and (

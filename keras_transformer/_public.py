@@ -95,6 +95,8 @@ from keras_transformer.pages.attention_page import (
     write_attention_page as write_attention_page,
 )
 from keras_transformer.plotting import (
+    draw as draw,
+    draw_sentence as draw_sentence,
     plot_alignments as plot_alignments,
     plot_attention as plot_attention,
     plot_attention_distance as plot_attention_distance,

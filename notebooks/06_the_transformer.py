@@ -129,13 +129,11 @@ parts = ("source_embedding", "target_embedding", "encoder", "decoder", "projecti
 print_parts(model, *parts)
 
 # %% [markdown]
-# The same as a picture. The white boxes make the masks from the ids: which are not 0?
+# The whole as a picture, drawn from the model itself: its layers, how many there are of each, and
+# their parameters. Follow one word from the bottom to the top.
 
 # %%
-source_ids, target_ids = (
-    keras.Input((length,), dtype="int32", name=name) for name, length in (("x", 7), ("y", 10))
-)
-plot_layer(model, (source_ids, target_ids)).figure
+kt.draw(model).figure
 
 # %% [markdown]
 # What does it know before it has learned anything? Nothing, and so each of the $V$ words should get

@@ -7,6 +7,7 @@ import textwrap
 import traceback
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,14 +71,23 @@ def step_verdict(check, names):
     return "Right.", None
 
 
-def or_solution(written):
+def or_solution(written: Any) -> Any:
     """Checks a function or class of a notebook; returns it if it is right, else the solution.
 
+    It prints what is wrong.
+
     Args:
-        written: a function or class with the name of one in the file, such as `attention`.
+        written: a function or class with the name of one in the file that `keras-transformer build`
+            writes, such as `attention`.
 
     Returns:
         `written` or the solution, so that the cells below work.
+
+    Example:
+        def causal_mask(length):
+            return ...
+
+        causal_mask = or_solution(causal_mask)  # causal_mask: Still to do: replace the dots. …
     """
     name, names = written.__name__, {**vars(solution), written.__name__: written}
     checks = [step.checks[name] for step in STEPS if name in step.checks]

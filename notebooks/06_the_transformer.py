@@ -100,13 +100,6 @@ print_parts(layer, *parts, "feed_forward", "add_norm_3")
 assert layer.count_params() == 2_366_336
 
 # %% [markdown]
-# The decoder's layer once more, pre-norm: a target of 9 words looks at a source of 7.
-
-# %%
-written, read = keras.Input((9, 512), name="target"), keras.Input((7, 512), name="source")
-plot_layer(kt.DecoderLayer(settings=pre_norm), written, read).figure
-
-# %% [markdown]
 # ## The whole
 #
 # Source ids are embedded, with their positions, and encoded; target ids are embedded and decoded;

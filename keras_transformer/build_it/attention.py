@@ -79,12 +79,8 @@ def check_positions(yours):
         (waves(angles, (1, 0)), "Sine and cosine are exchanged: entry 0 is a sine."),
         (waves((t + 1) / 10000 ** (i / 8)), "The first position is 0, not 1."),
         (waves(t / 10000 ** (2 * i / 8)), "The exponent is 2i/D, and 2i is already 0, 2, 4, …"),
-        (waves(t / 10000 ** (i / 16)), "The exponent is 2i/D with 2i = 0, 2, 4, …, D - 2."),
         (waves(t * 10000 ** (i / 8)), "The exponent is negative: t is divided by 10000^(2i/D)."),
         (waves(t * 0 + 10000 ** (-i / 8)), "All positions are equal. Where is t?"),
-        (waves(t * i / 10000), "10000 is raised to the power 2i/D, not divided by."),
-        (waves(2 * np.pi * angles), "There is no 2π in the formula: t / 10000^(2i/D)."),
-        (waves(np.degrees(angles)), "The angles are in radians already."),
         tolerance=CLOSE,
     )  # fmt: skip
 
@@ -104,13 +100,11 @@ def check_embedding(yours):
         "The result is √D · E[id] + position.",
         (words + place, "The words are not multiplied by √D: the positions drown them."),
         (words * 8 + place, "The words are multiplied by D instead of its root."),
-        (words / 8**0.5 + place, "The words are divided by √D instead of multiplied."),
         ((words + place) * 8**0.5, "The positions are multiplied by √D as well: scale, then add."),
         (words * 8**0.5, "The positions are missing: word order would not matter."),
         (words * 8**0.5 * place, "Positions are added to the words, not multiplied."),
         (words * 8**0.5 + place[ids // 9], "Every word gets position 0. Positions count the words "
          "of a sentence, the second axis of ids."),
-        (words * 3**0.5 + place, "√ of the length instead of √D: D is the size of the vectors."),
         tolerance=CLOSE,
     )  # fmt: skip
     spread = float(np.std(keras.ops.convert_to_numpy(make_built(yours).weights[0])))
@@ -140,10 +134,6 @@ def check_attention(yours):
         (softmax(s / 4), "The scores are divided by H instead of its root."),
         (softmax(s * 2), "The scores are multiplied by √H instead of divided."),
         (softmax(s / 5**0.5), "√ of the number of keys instead of √H: H is the last axis of keys."),
-        (softmax(s / 3**0.5), "√ of the number of queries instead of √H."),
-        (softmax(-s / 2), "The sign of the scores is reversed: the worst key gets the most."),
-        (np.eye(5)[s.argmax(axis=-1)], "The best key gets everything. A softmax is not an argmax."),
-        (np.full(s.shape, 0.2), "All weights are equal. Do the scores depend on queries and keys?"),
         tolerance=CLOSE,
     )  # fmt: skip
     found = as_numbers(function, q, k, v, shape=(2, 3, 4))
@@ -272,7 +262,6 @@ def check_split(yours):
          "word only. Reshape to (B, T, N, H), then transpose."),
         (x.reshape(2, 3, 2, 4).transpose(0, 3, 1, 2), "Head 0 takes every fourth number. Reshape "
          "to (B, T, N, H), with the heads before their size."),
-        (by_head[:, ::-1], "The heads stand in reverse order."),
         tolerance=CLOSE,
     )  # fmt: skip
 

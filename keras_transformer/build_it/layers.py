@@ -51,17 +51,12 @@ def check_norm(yours):
         "Each vector alone gets mean 0 and variance 1, then `scale` and `shift`.",
         (normal(axis=1) * scale + shift, "The mean runs over the words. It should run over the "
          "numbers of each vector, the last axis."),
-        (normal(axis=0) * scale + shift, "The mean runs over the sentences: take the last axis."),
         (normal(epsilon=0) * scale + shift, "The 1e-5 is missing: equal numbers would give NaN."),
         ((x - mean) / (np.sqrt(variance) + 1e-5) * scale + shift, "1e-5 is added to the root. It "
          "belongs to the variance, under it."),
         ((x - mean) / (variance + 1e-5) * scale + shift, "Divide by the root of the variance."),
         (x / np.sqrt(variance + 1e-5) * scale + shift, "The mean is not subtracted."),
-        (normal(ddof=1) * scale + shift, "The variance is a mean: divide by D, not by D - 1."),
-        (normal(), "`scale` and `shift` are not used."),
         (normal() * scale, "`shift` is not added."),
-        (normal() + shift, "`scale` is not multiplied."),
-        ((normal() + shift) * scale, "Multiply by `scale` first, then add `shift`."),
         tolerance=1e-4,  # the library computes the variance in another way
     )  # fmt: skip
 
@@ -83,11 +78,6 @@ def check_add_norm(yours):
         ([34], "The norm is not used: the sub-layer reads norm(x)."),
         ([964], "The norm is around the sub-layer's output. The sub-layer should read norm(x)."),
         ([12], "The sub-layer is not used."),
-        ([31], "Neither the norm nor the residual connection is there."),
-        ([961], "Neither a residual connection nor pre-norm: x + sublayer(norm(x))."),
-        ([273], "x is multiplied. A residual connection adds."),
-        ([88], "The sub-layer's output is subtracted from x, or x from it. Add them."),
-        ([-88], "The sub-layer's output is subtracted. Add it."),
     )  # fmt: skip
 
 
@@ -116,7 +106,6 @@ def check_feed_forward(yours):
         (np.maximum(outer(inner), 0), "The relu is at the end. It belongs between the layers."),
         (outer(np.maximum(x, 0) @ w1 + b1), "The relu is applied to x. It follows `inner`."),
         (x + outer(relu), "x is added here. `add_norm` does that."),
-        (outer(relu) / 2, "Half of it: is there a dropout that is always on?"),
         *((outer(y), f"The activation is {name}, not relu.") for name, y in others.items()),
         tolerance=CLOSE,
     )  # fmt: skip
@@ -157,13 +146,10 @@ def check_encoder_layer(yours):
         "Two lines: x = add_norm(x, attention, norm_1), then feed_forward with norm_2.",
         *_all(
             (r(r(x, _attend(t.self_attention), n1), f, n2), "The mask is not passed to attention."),
-            (r(r(x, attend, n2), f, n1), "`norm_1` and `norm_2` are exchanged."),
             (f(n2(y)), "The residual connection around the feed-forward network is missing."),
             (r(attend(n1(x)), f, n2), "The residual connection around attention is missing."),
-            (f(n2(attend(n1(x)))), "Both residual connections are missing: use `add_norm`."),
             (n2((z := n1(x + attend(x))) + f(z)), "This is post-norm: normalize what each reads."),
             (r(r(x, f, n2), attend, n1), "Attention comes first, then the feed-forward network."),
-            (r(x, f, n2) + attend(n1(x)), "Both read the same x. The second reads the sum."),
             (r(x + _attend(t.self_attention, x, mask)(n1(x)), f, n2), "The keys are not normal: "
              "queries, keys and values come from the same normalized y."),
         ),
@@ -217,13 +203,9 @@ def check_decoder_layer(yours):
              "at x, with self_mask. Its keys and values come from `encoded`."),
             (r(r(y, _attend(t.cross_attention), n2), f, n3), "Cross-attention looks at x. Its keys "
              "and values come from `encoded`."),
-            (r(r(r(x, look, n2), attend, n1), f, n3), "Self-attention is before cross-attention."),
-            (r(r(y, f, n3), look, n2), "The feed-forward network comes last."),
             (r(r(y, _attend(t.cross_attention, n2(z), cross), n2), f, n3), "`encoded` is "
              "normalized once more. The encoder has done it."),
             (r(look(n2(y)), f, n3), "The residual connection around cross-attention is missing."),
-            (r(r(r(x, attend, n2), look, n1), f, n3), "`norm_1` and `norm_2` are exchanged."),
-            (r(r(y, look, n3), f, n2), "`norm_2` and `norm_3` are exchanged."),
         ),
         tolerance=CLOSE,
     )  # fmt: skip

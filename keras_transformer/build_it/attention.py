@@ -69,7 +69,8 @@ def check_positions(yours):
         both = np.sin(angles), np.cos(angles)
         return np.stack([both[k] for k in order], axis=-1).reshape(6, 8)
 
-    angles = t / 10000 ** (i / 8)
+    angles, odd = t / 10000 ** (i / 8), np.arange(8) % 2 == 1
+    each = t / 10000 ** (np.arange(8) / 8)
     compare(
         found,
         right,
@@ -77,6 +78,8 @@ def check_positions(yours):
         (np.concatenate([np.sin(angles), np.cos(angles)], 1), "All sines stand before all cosines. "
          "They should alternate: stack both on a new last axis, then reshape."),
         (waves(angles, (1, 0)), "Sine and cosine are exchanged: entry 0 is a sine."),
+        (np.where(odd, np.cos(each), np.sin(each)), "Entry 2i + 1 is the cosine of the same angle "
+         "as entry 2i: the exponent of both is 2i/D."),
         (waves((t + 1) / 10000 ** (i / 8)), "The first position is 0, not 1."),
         (waves(t / 10000 ** (2 * i / 8)), "The exponent is 2i/D, and 2i is already 0, 2, 4, …"),
         (waves(t * 10000 ** (i / 8)), "The exponent is negative: t is divided by 10000^(2i/D)."),
@@ -107,6 +110,13 @@ def check_embedding(yours):
          "of a sentence, the second axis of ids."),
         tolerance=CLOSE,
     )  # fmt: skip
+    try:
+        layer(keras.Input((None,), dtype="int32"))
+    except Exception as error:
+        raise Wrong(
+            "It fails for sentences of any length, as when a model is traced and the length is a "
+            "tensor: use `ops` instead of NumPy for what depends on it."
+        ) from error
     spread = float(np.std(keras.ops.convert_to_numpy(make_built(yours).weights[0])))
     expect(0.02 < spread < 0.08, f"The numbers of `words` begin with a standard deviation of "
            f"{spread:.2f} for D = 512. It should be 512^-0.5 = 0.04.")  # fmt: skip

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import re
+import textwrap
 import traceback
 
 import numpy as np
@@ -158,7 +159,8 @@ def describe(error):
     """Returns the kind of an exception and the beginning of its message, without Keras's frame."""
     text = re.sub(r"\x1b\[\d+m", "", str(error))
     lines = [x for x in text.splitlines() if x.strip() and "Exception encountered" not in x]
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+    text = textwrap.shorten(lines[0], 160, placeholder=" …") if lines else ""
+    return ": ".join(filter(None, [type(error).__name__, text]))
 
 
 def _close(found, right, tolerance):

@@ -49,7 +49,7 @@ def to_ids(sentences, vocabulary):
 def positions(length, d, base=10000.0):
     """Returns the position vectors: section 3.5 of the paper.
 
-    Entry 2i of position t is sin(t / base^(2i/D)), entry 2i + 1 is the cosine of the same angle.
+    Entry 2i of position t is sin(t / base^(2i/D)), entry 2i + 1 is the cosine of this same angle.
 
     Args:
         length: number of positions T, which are 0, 1, …, T - 1. It may be a tensor: use `ops`.
@@ -60,7 +60,7 @@ def positions(length, d, base=10000.0):
         float32, (T, D).
 
     Example:
-        >>> np.round(positions(2, 4), 2)  # sin 0, cos 0, sin 0, cos 0; sin 1, cos 1, sin 0.01, …
+        >>> np.round(np.array(positions(2, 4)), 2)  # sin 0, cos 0, sin 0, cos 0; sin 1, …
         array([[0.  , 1.  , 0.  , 1.  ],
                [0.84, 0.54, 0.01, 1.  ]], dtype=float32)
     """

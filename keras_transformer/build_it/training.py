@@ -173,7 +173,7 @@ def _check_real_model(yours):
         losses = [_call_step(step, *batch) for _ in range(3)]
     except Wrong as wrong:
         raise Wrong(
-            f"{wrong} This was your own model. While tf.function traces, lengths are unknown: use "
+            f"{wrong}. This was your own model. While tf.function traces, lengths are unknown: use "
             "ops.shape(x) instead of x.shape, and functions of `ops` instead of NumPy's."
         ) from wrong
     expect(losses[2] < losses[0], "The loss of your own model does not fall.")

@@ -37,9 +37,10 @@ def train_and_translate(names, seconds, seed=0, report=print):
     model = names["Transformer"](*sizes, 4, _D, 2 * _D, 1)
     step = _make_step(names, model)
     report(f"Training on {len(pairs):,} pairs for {seconds} seconds.")
-    losses, started, shown = [], time.monotonic(), 0.0
+    losses, started, shown = [], None, 0.0
     for batch in _batches(names["to_ids"], pairs, vocabularies, seed):
         losses.append(float(step(*batch)))
+        started = started or time.monotonic()  # the first step is compiled
         if (passed := time.monotonic() - started) >= shown:
             report(f"{passed:5.0f} s  update {len(losses):5}  loss {np.mean(losses[-50:]):.2f}")
             shown = passed + seconds / 8
@@ -68,7 +69,9 @@ def _batches(to_ids, pairs, vocabularies, seed):
         order = random.permutation(len(pairs) // _BATCH * _BATCH)
         for rows in order.reshape(-1, _BATCH):
             sides = zip(*(pairs[i] for i in rows), strict=True)
-            source, target = (to_ids(*side) for side in zip(sides, vocabularies, strict=True))
+            ids = (to_ids(*side) for side in zip(sides, vocabularies, strict=True))
+            # Of one length, because JAX compiles once per shape.
+            source, target = (np.pad(x, ((0, 0), (0, _LONGEST - x.shape[1]))) for x in ids)
             yield source, np.pad(target, ((0, 0), (1, 0)), constant_values=START_ID)[:, :-1], target
 
 

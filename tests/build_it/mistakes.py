@@ -44,6 +44,8 @@ MISTAKES = {
         (_WAVES, "waves = ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)",
          "alternate"),
         (_WAVES, "waves = ops.stack([ops.cos(angles), ops.sin(angles)], axis=-1)", "a sine"),
+        ("ops.stack([ops.sin(angles), ops.cos(angles)]", "ops.stack([ops.sin(angles), "
+         "ops.cos(angles * base ** (-1 / d))]", "cosine of the same angle"),
         ("ops.arange(length)", "ops.arange(length) + 1", "The first position is 0"),
         ("0, d, 2, dtype", "0, 2 * d, 4, dtype", "2i is already"),
         ("-np.arange", "np.arange", "exponent is negative"),
@@ -56,6 +58,7 @@ MISTAKES = {
          "scale, then add"),
         (" + positions(ops.shape(ids)[1], self.d)", "", "word order would not matter"),
         ("ops.shape(ids)[1], self.d)", "1, self.d)", "Every word gets position 0"),
+        ("ops.shape(ids)[1]", "len(np.zeros(ids.shape[1]))", "sentences of any length"),
         ("stddev=d**-0.5", "stddev=1.0", "standard deviation of 1.00"),
     ],
     "attention": [

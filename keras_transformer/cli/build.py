@@ -4,12 +4,14 @@ from keras_transformer._utils.command_line import command_line
 from keras_transformer.cli.arguments import add_seed, integer
 from keras_transformer.cli.startup import import_backend
 
+_FILE = "build_it.py"
+
 
 def add_arguments(parser):
     """Adds the file and what to do with it."""
     parser.epilog = "The file has thirteen steps with empty bodies. It is never overwritten."
     parser.add_argument(
-        "file", type=str, nargs="?", default="build_it.py", help="the file (default: build_it.py)"
+        "file", type=str, nargs="?", default=_FILE, help="the file (default: build_it.py)"
     )
     action = parser.add_mutually_exclusive_group()
     for name, description in (
@@ -58,22 +60,27 @@ def _create(exercise):
         ) from None
     print(
         f"Wrote {exercise.path}: replace the dots, from top to bottom, in any editor. After each "
-        f"step: {command_line('build', str(exercise.path), '--check')}"
+        f"step: {_command(exercise, '--check')}"
     )
 
 
 def _check(exercise, arguments):
     names = exercise.load()
     if exercise.check(names) is not None:
-        print(f"\nFor a hint: {command_line('build', str(exercise.path), '--hint')}")
+        print(f"\nFor a hint: {_command(exercise, '--hint')}")
     elif arguments.train:
         from keras_transformer.build_it.trial import train_and_translate
 
         train_and_translate(names, arguments.train, arguments.seed)
     else:
-        again = command_line("build", str(exercise.path), "--train")
+        again = _command(exercise, "--train")
         print(f"\nThis is a Transformer, and you wrote it. Train it: {again}")
 
 
 def _help(exercise, i, with_solution):
     return exercise.solution(i) if with_solution else exercise.hint(i)
+
+
+def _command(exercise, flag):
+    path = str(exercise.path)
+    return command_line("build", *([] if path == _FILE else [path]), flag)

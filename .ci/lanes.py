@@ -133,7 +133,7 @@ STAGES = [
         Lane("slow-others", "make test-slow-others {half}", 10),
         Lane("slow-models", "make test-slow-models {half}", 8),
         Lane("slow-jax", "make test-slow-jax {half}", 6),
-        Lane("notebooks", "make notebooks ARGS='{notebooks}'", 8),
+        Lane("notebooks", "make notebooks ARGS='{notebooks}'", 10),
         Lane("train", ".ci/train", 8),
         Lane("all-jax", "make test-all-jax SLICE={slice}", 6),
         Lane("test-models", "make test-models", 5),

@@ -32,7 +32,7 @@ def make_course(model, source):
     import numpy as np
     from keras import ops
 
-    from keras_transformer._utils.special_tokens import END_ID, START_ID
+    from keras_transformer import END_ID, START_ID
 
     def decode():
         target = np.array([[START_ID]], "int32")

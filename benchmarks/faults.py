@@ -20,7 +20,7 @@ import numpy as np  # noqa: E402
 from keras import ops  # noqa: E402
 
 import keras_transformer as kt  # noqa: E402
-from keras_transformer._utils.special_tokens import START_ID  # noqa: E402
+from keras_transformer import START_ID  # noqa: E402
 from keras_transformer.runs.recipes import RECIPES, read_recipe  # noqa: E402
 from keras_transformer.training.run import make_optimizer, number_of_updates  # noqa: E402
 

@@ -4,7 +4,7 @@ import keras
 import keras_hub
 from keras import ops
 
-from keras_transformer._utils.special_tokens import START_ID
+from keras_transformer import START_ID
 
 
 class HubModel(keras.Model):

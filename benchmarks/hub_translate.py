@@ -3,7 +3,7 @@
 import numpy as np
 from hub_model import CachedHubSearch, HubModel
 
-from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
+from keras_transformer import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
 from keras_transformer.data.tokenizers import encode_source

@@ -46,7 +46,7 @@ def attention_page():
 def on_page_markdown(markdown, page, **_):
     """Rewrites links between folders of the repository as links between pages of the site."""
     if page.file.src_uri in PAGES:
-        return markdown.replace("](docs/", "](")
+        return markdown.replace("](docs/", "](").replace('src="docs/', 'src="')
     return re.sub(r"\]\(\.\./(notebooks/|README|CHANGELOG)", _site_link, markdown)
 
 

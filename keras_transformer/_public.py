@@ -1,5 +1,11 @@
 """The public names. `as` tells type checkers that they are public."""
 
+from keras_transformer._utils.special_tokens import (
+    END_ID as END_ID,
+    PADDING_ID as PADDING_ID,
+    START_ID as START_ID,
+    UNKNOWN_ID as UNKNOWN_ID,
+)
 from keras_transformer.data.dataset import (
     PrepareDataset as PrepareDataset,
     PreparedDataset as PreparedDataset,
@@ -90,6 +96,8 @@ from keras_transformer.pages.attention_page import (
     write_attention_page as write_attention_page,
 )
 from keras_transformer.plotting import (
+    draw as draw,
+    draw_sentence as draw_sentence,
     plot_alignments as plot_alignments,
     plot_attention as plot_attention,
     plot_attention_distance as plot_attention_distance,

@@ -15,8 +15,10 @@
 # with $n = 10000$. Think of a clock: one hand is fast, one slow, and together they tell any time.
 # Most language models of today *rotate* queries and keys by the same angles: that comes second.
 #
-# In notebooks 04 to 07 you write a whole transformer yourself, in cells of a few lines. After each
-# one, an assertion compares it with the layer of the library. At the end, what you have written
+# In notebooks 04 to 07 you write a whole transformer yourself, in cells of a few lines: replace the
+# dots under "Write it". `or_solution` compares what you have written with the layer of the library
+# and says what is wrong. Until it is right, the cells below use the solution. The same steps are in
+# one file, with hints, for your own editor: `keras-transformer build`. At the end, what you wrote
 # learns to translate.
 
 # %%
@@ -34,6 +36,7 @@ from keras_transformer import (
     rotary_embedding,
     sinusoidal_encoding,
 )
+from keras_transformer.build_it import or_solution
 
 np.set_printoptions(precision=8, suppress=True)
 plt.rcParams["figure.dpi"] = 72  # many small details: keep the plots small
@@ -43,30 +46,29 @@ keras.utils.set_random_seed(0)
 # ## Write it: the sinusoids
 #
 # One row for each position. The angles $\omega_i t$ are a column times a row; sine and cosine of
-# each stand next to each other.
+# each stand next to each other: `ops.stack` on a new last axis, then `ops.reshape`. (`length` may
+# be a tensor, so use `ops.arange`.)
 
 
 # %%
-def position_vectors(length, d, n=10000.0):
-    frequencies = n ** (-np.arange(0, d, 2) / d)  # (d / 2,)
-    angles = np.arange(length)[:, None] * frequencies  # (length, d / 2)
-    waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1)  # (length, d / 2, 2)
-    return waves.reshape(length, d).astype("float32")
+def positions(length, d, base=10000.0):
+    return ...  # float32, (length, d)
 
 
-assert np.allclose(position_vectors(100, 128), sinusoidal_encoding(100, 128), atol=1e-5)
+positions = or_solution(positions)
+assert np.allclose(positions(100, 128), sinusoidal_encoding(100, 128), atol=1e-5)
 
 # %% [markdown]
 # Small enough to check with a calculator: $n = 100$ and $d = 4$ give $\omega = 1, \frac1{10}$, so
 # that row $t$ is $\sin t, \cos t, \sin\frac t{10}, \cos\frac t{10}$.
 
 # %%
-positions = position_vectors(4, 4, n=100)
-print(positions)
+first_four = np.array(positions(4, 4, base=100))
+print(first_four)
 
 t = np.arange(4)
 by_hand = np.stack([np.sin(t), np.cos(t), np.sin(t / 10), np.cos(t / 10)], axis=1)
-assert np.allclose(positions, by_hand, atol=1e-6)
+assert np.allclose(first_four, by_hand, atol=1e-6)
 
 # %% [markdown]
 # ## As a plot
@@ -175,22 +177,20 @@ plt.show()
 # A layer of your own is a class: `__init__` makes its parts, and `call` computes. Keras has an
 # `Embedding`, too, a table with a learned row for each id; its weights are made when it is called
 # for the first time. The rows are multiplied by $\sqrt d$ before the sum, so that they are not
-# drowned by the positions. That is the whole layer:
+# drowned by the positions. That is the whole layer, and `ops.shape(ids)[1]` is the length:
 
 
 # %%
 class Embedding(keras.layers.Layer):
-    def __init__(self, vocab_size, d, max_length=128, **kwargs):
+    def __init__(self, vocabulary_size, d, **kwargs):
         super().__init__(**kwargs)
-        normal = keras.initializers.RandomNormal(stddev=d**-0.5)
-        self.words = keras.layers.Embedding(vocab_size, d, embeddings_initializer=normal)
-        self.positions = ops.convert_to_tensor(position_vectors(max_length, d))
+        ...  # self.words, whose numbers begin with the standard deviation d ** -0.5
 
     def call(self, ids):
-        words = self.words(ids) * self.positions.shape[1] ** 0.5  # (batch, length, d)
-        return words + self.positions[: ops.shape(ids)[1]]
+        return ...  # (batch, length, d)
 
 
+Embedding = or_solution(Embedding)
 yours = Embedding(10, 6)
 yours(ids)  # creates the weights
 yours.set_weights(learned.get_weights())
@@ -216,7 +216,7 @@ except ValueError:
     print("learned positions: refused, the sequence is longer than the table")
 
 # %% [markdown]
-# ## Write it: rotary positions
+# ## Rotary positions
 #
 # A sum mixes two things in the same numbers, and the attention has to separate them again. *Rotary*
 # positions add nothing. The entries of each query and each key are taken in pairs, each pair is a
@@ -285,7 +285,7 @@ assert np.isclose(queries[0] @ keys[3], queries[20] @ keys[23])
 # the position of the key and the other way around, and these depend on the place.
 
 # %%
-places = position_vectors(24, 64)
+places = np.array(positions(24, 64))
 products = {"rotated": queries @ keys.T, "sinusoids added": (query + places) @ (key + places).T}
 figure, panels = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
 for axes, (name, values) in zip(panels, products.items(), strict=True):

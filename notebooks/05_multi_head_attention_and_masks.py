@@ -17,20 +17,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 from keras import ops
 
+import keras_transformer as kt
 from keras_transformer import (
     AttentionPage,
     DotProductAttention,
     MultiHeadAttention,
     RunFolder,
     Translate,
-    causal_mask,
     combine_masks,
     hypothesis_views,
-    padding_mask,
     plot_layer,
     plot_masks,
     record_attention,
 )
+from keras_transformer.build_it import or_solution
 
 keras.utils.set_random_seed(0)
 
@@ -38,20 +38,19 @@ keras.utils.set_random_seed(0)
 # ## Write it: attention
 #
 # The equation of notebook 01 for a batch, and for all heads at once: the leading axes of the
-# arrays are carried along. Where the mask is False, the score becomes so low that the weight is 0.
+# arrays are carried along, and `ops.swapaxes(keys, -1, -2)` exchanges the last two alone. Where
+# there is a mask and it is False, make the score so low, say $-10^9$, that the weight is 0.
 
 
 # %%
 def attention(queries, keys, values, mask=None):
-    scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / keys.shape[-1] ** 0.5
-    if mask is not None:
-        scores = ops.where(mask, scores, -1e9)
-    return ops.matmul(ops.softmax(scores), values)
+    return ...  # (..., queries, size of a value)
 
 
+attention = or_solution(attention)
 queries, keys, values = (keras.random.normal((2, 5, 8)) for _ in range(3))
-expected = DotProductAttention()(queries, keys, values, attention_mask=causal_mask(5))
-assert np.allclose(attention(queries, keys, values, causal_mask(5)), expected, atol=1e-5)
+expected = DotProductAttention()(queries, keys, values, attention_mask=kt.causal_mask(5))
+assert np.allclose(attention(queries, keys, values, kt.causal_mask(5)), expected, atol=1e-5)
 
 # %% [markdown]
 # The numbers of three words, in a head of size 2. Multiply a row of $Q$ with a column of $K^T$,
@@ -90,17 +89,14 @@ print(np.array(attention(np.ones((1, 2)), np.zeros((2, 2)), np.array([[1.0, 5.0]
 
 # %%
 def split(x, heads):
-    batch, length, size = ops.shape(x)
-    x = ops.reshape(x, (batch, length, heads, size // heads))
-    return ops.transpose(x, (0, 2, 1, 3))  # (batch, heads, length, size of a head)
+    return ...  # (batch, heads, length, size of a head)
 
 
 def merge(x):
-    batch, heads, length, size = ops.shape(x)
-    x = ops.transpose(x, (0, 2, 1, 3))
-    return ops.reshape(x, (batch, length, heads * size))
+    return ...  # (batch, length, heads * size)
 
 
+split, merge = or_solution(split), or_solution(merge)
 x = np.arange(12.0).reshape(1, 2, 6)  # 2 words of 6 numbers
 print(x[0], np.array(split(x, 3))[0], sep="\n\n")
 assert (np.array(merge(split(x, 3))) == x).all()
@@ -110,23 +106,21 @@ assert (np.array(merge(split(x, 3))) == x).all()
 #
 # Project, split, attend, merge, project. What looks (`x`) and what is looked at (`memory`) may be
 # two different things. `Dense(d)` computes $xW + b$ with a result of size $d$. (Do not call the
-# last argument `mask`: Keras would fill it in itself.)
+# last argument `mask`: Keras would fill it in itself. It has no axis for the heads yet:
+# `ops.expand_dims(attention_mask, -3)` adds it.)
 
 
 # %%
 class MultiHead(keras.layers.Layer):
     def __init__(self, heads, d, **kwargs):
         super().__init__(**kwargs)
-        self.heads = heads
-        self.query, self.key, self.value, self.output_projection = (
-            keras.layers.Dense(d) for _ in range(4)
-        )
+        ...  # self.query, self.key, self.value and self.output_projection, each a Dense(d)
 
     def call(self, x, memory, attention_mask=None):
-        projected = self.query(x), self.key(memory), self.value(memory)
-        queries, keys, values = (split(y, self.heads) for y in projected)
-        return self.output_projection(merge(attention(queries, keys, values, attention_mask)))
+        return ...  # (batch, length of x, d)
 
+
+MultiHead = or_solution(MultiHead)
 
 # %%
 x, memory = keras.random.normal((2, 5, 32)), keras.random.normal((2, 7, 32))
@@ -236,36 +230,36 @@ for number, shares in enumerate(np.mean(found, axis=0), start=1):
 # %%
 ids = np.array([[1, 2, 3, 4, 0, 0, 0]])
 masks = {
-    "padding": ops.broadcast_to(padding_mask(ids), (1, 7, 7)),
-    "causal": causal_mask(7),
-    "both": combine_masks(padding_mask(ids), causal_mask(7)),
+    "padding": ops.broadcast_to(kt.padding_mask(ids), (1, 7, 7)),
+    "causal": kt.causal_mask(7),
+    "both": combine_masks(kt.padding_mask(ids), kt.causal_mask(7)),
 }
 first, *_ = plot_masks(masks, tokens=[str(i) for i in ids[0]])
 first.figure
 
 # %%
-print(np.array(padding_mask(ids)))
-print(np.array(causal_mask(5)).astype(int))
+print(np.array(kt.padding_mask(ids)))
+print(np.array(kt.causal_mask(5)).astype(int))
 
 # %% [markdown]
 # ## Write it: the masks
 #
 # Both are a comparison: is the id a word? Is the position of the key at most that of the query? An
-# axis of size 1 stands for "all": all heads, and for padding all queries.
+# axis of size 1 stands for "all": for padding, all queries.
 
 
 # %%
-def padding(ids):
-    return (ids != 0)[:, None, None, :]  # (batch, 1, 1, keys)
+def padding_mask(ids):
+    return ...  # bool, (batch, 1, keys)
 
 
-def causal(length):
-    positions = ops.arange(length)
-    return positions[:, None] >= positions  # (queries, keys)
+def causal_mask(length):
+    return ...  # bool, (queries, keys)
 
 
-assert (np.array(padding(ids))[:, 0] == np.array(padding_mask(ids))).all()
-assert (np.array(causal(5)) == np.array(causal_mask(5))).all()
+padding_mask, causal_mask = or_solution(padding_mask), or_solution(causal_mask)
+assert (np.array(padding_mask(ids)) == np.array(kt.padding_mask(ids))).all()
+assert (np.array(causal_mask(5)) == np.array(kt.causal_mask(5))).all()
 
 # %% [markdown]
 # How does a mask exclude a key in the library? $-10^{38}$ is added to its score, *before* the
@@ -275,7 +269,7 @@ assert (np.array(causal(5)) == np.array(causal_mask(5))).all()
 # %%
 x = keras.random.normal((1, 7, 32))
 with record_attention() as recorded:
-    layer(x, x, x, attention_mask=padding_mask(ids))
+    layer(x, x, x, attention_mask=kt.padding_mask(ids))
 weights = np.array(recorded[layer.attention])[0]
 print(np.round(weights[0, :3], 3))  # the first head, three queries
 assert np.allclose(weights.sum(axis=-1), 1, atol=1e-5)
@@ -370,7 +364,7 @@ for h in (1, 2, 4, 8, 64):
 # %%
 position = np.arange(7)
 near = position[:, None] - position[None, :] <= 2
-window = np.array(combine_masks(causal_mask(7), near))
+window = np.array(combine_masks(kt.causal_mask(7), near))
 assert window.sum(axis=1).tolist() == [1, 2, 3, 3, 3, 3, 3]
 assert window[5].tolist() == [False, False, False, True, True, True, False]
 

@@ -19,18 +19,16 @@ from dataclasses import replace
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
-from keras import ops
-from own_cells import Embedding, MultiHead, causal, padding  # notebooks 04 and 05
 
+import keras_transformer as kt
 from keras_transformer import (
     BlockSettings,
-    DecoderLayer,
     Encoder,
-    EncoderLayer,
     MaskedCrossEntropy,
     TransformerModel,
     plot_layer,
 )
+from keras_transformer.build_it import or_solution
 
 keras.utils.set_random_seed(0)
 
@@ -41,7 +39,7 @@ keras.utils.set_random_seed(0)
 # version and returns it unchanged in the post-norm one.
 
 # %%
-print(inspect.getsource(EncoderLayer.call).split('"""')[2])
+print(inspect.getsource(kt.EncoderLayer.call).split('"""')[2])
 
 # %% [markdown]
 # The pre-norm version as a picture. The arrow on the right of each part is its residual connection:
@@ -49,14 +47,14 @@ print(inspect.getsource(EncoderLayer.call).split('"""')[2])
 
 # %%
 pre_norm = BlockSettings(h=8, d_model=512, d_ff=2048, norm_first=True)
-plot_layer(EncoderLayer(settings=pre_norm), keras.Input((7, 512), name="words")).figure
+plot_layer(kt.EncoderLayer(settings=pre_norm), keras.Input((7, 512), name="words")).figure
 
 # %% [markdown]
 # The same as a table of Keras, with the weights of each part. `build_graph` makes a model of a
 # layer for a length:
 
 # %%
-EncoderLayer(settings=pre_norm).build_graph(7).summary(line_length=88, print_fn=print)
+kt.EncoderLayer(settings=pre_norm).build_graph(7).summary(line_length=88, print_fn=print)
 
 # %% [markdown]
 # And the post-norm version of the paper, where each sum is normalized and every gradient must pass
@@ -64,7 +62,7 @@ EncoderLayer(settings=pre_norm).build_graph(7).summary(line_length=88, print_fn=
 
 # %%
 post_norm = replace(pre_norm, norm_first=False)
-plot_layer(EncoderLayer(settings=post_norm), keras.Input((7, 512), name="words")).figure
+plot_layer(kt.EncoderLayer(settings=post_norm), keras.Input((7, 512), name="words")).figure
 
 # %% [markdown]
 # The sizes of a well-known course: eight heads of size 8, vectors of 512, and 2048 inside the
@@ -72,7 +70,7 @@ plot_layer(EncoderLayer(settings=post_norm), keras.Input((7, 512), name="words")
 
 # %%
 sizes = {"h": 8, "d_k": 8, "d_v": 8, "d_model": 512, "d_ff": 2048, "rate": 0.1}
-layer = EncoderLayer(**sizes)
+layer = kt.EncoderLayer(**sizes)
 layer.build((None, None, 512))
 
 
@@ -93,20 +91,13 @@ assert layer.count_params() == 2_233_536
 # would be the same layer: a slip that is easy to make and hard to see.)
 
 # %%
-print(inspect.getsource(DecoderLayer.call).split('"""')[2])
+print(inspect.getsource(kt.DecoderLayer.call).split('"""')[2])
 
-layer = DecoderLayer(**sizes)
+layer = kt.DecoderLayer(**sizes)
 layer.build((None, None, 512), (None, None, 512))
 parts = ("self_attention", "add_norm_1", "cross_attention", "add_norm_2")
 print_parts(layer, *parts, "feed_forward", "add_norm_3")
 assert layer.count_params() == 2_366_336
-
-# %% [markdown]
-# The decoder's layer once more, pre-norm: a target of 9 words looks at a source of 7.
-
-# %%
-written, read = keras.Input((9, 512), name="target"), keras.Input((7, 512), name="source")
-plot_layer(DecoderLayer(settings=pre_norm), written, read).figure
 
 # %% [markdown]
 # ## The whole
@@ -131,13 +122,11 @@ parts = ("source_embedding", "target_embedding", "encoder", "decoder", "projecti
 print_parts(model, *parts)
 
 # %% [markdown]
-# The same as a picture. The white boxes make the masks from the ids: which are not 0?
+# The whole as a picture, drawn from the model itself: its layers, how many there are of each, and
+# their parameters. Follow one word from the bottom to the top.
 
 # %%
-source_ids, target_ids = (
-    keras.Input((length,), dtype="int32", name=name) for name, length in (("x", 7), ("y", 10))
-)
-plot_layer(model, (source_ids, target_ids)).figure
+kt.draw(model).figure
 
 # %% [markdown]
 # What does it know before it has learned anything? Nothing, and so each of the $V$ words should get
@@ -150,47 +139,58 @@ print(f"loss {loss:.2f}, ln V = {np.log(words):.2f}")
 # %% [markdown]
 # ## Write it: the layers
 #
-# `from own_cells import …` takes the attention and the embedding from your notebooks. What is
-# missing is the small network, through which each word goes alone. Here it is pre-norm. In
-# training, `Dropout` sets a share `rate` of the numbers to 0.
+# `from own_cells import …` takes the attention and the embedding from your notebooks, if you have
+# written them, and otherwise from the solution. What is missing? First the norm, with a `scale` of
+# ones and a `shift` of zeros that are learned (`self.add_weight(shape, "ones")`), and the residual
+# connection around a part, which is given as a function. Here it is pre-norm.
 
 
 # %%
-def norm():
-    return keras.layers.LayerNormalization(epsilon=1e-5)
-
-
-class FeedForward(keras.layers.Layer):
-    def __init__(self, d, d_inner, **kwargs):
-        super().__init__(**kwargs)
-        self.inner, self.outer = keras.layers.Dense(d_inner, "relu"), keras.layers.Dense(d)
+class LayerNorm(keras.layers.Layer):
+    def build(self, shape): ...  # self.scale and self.shift, each of shape (d,)
 
     def call(self, x):
-        return self.outer(self.inner(x))
+        return ...  # add 1e-5 to the variance
+
+
+def add_norm(x, sublayer, norm):
+    return ...
+
+
+LayerNorm, add_norm = or_solution(LayerNorm), or_solution(add_norm)
+
+# %% [markdown]
+# Then the small network, through which each word goes alone.
 
 
 # %%
-class YourEncoderLayer(keras.layers.Layer):
-    def __init__(self, s, **kwargs):  # s: the sizes, BlockSettings
+class FeedForward(keras.layers.Layer):
+    def __init__(self, d, d_ff, **kwargs):
         super().__init__(**kwargs)
-        self.attention, self.norm_1 = MultiHead(s.h, s.d_model), norm()
-        self.feed_forward, self.norm_2 = FeedForward(s.d_model, s.d_ff), norm()
-        self.dropout = keras.layers.Dropout(s.rate)
+        ...  # self.inner, a Dense with relu, and self.outer
+
+    def call(self, x):
+        return ...
+
+
+FeedForward = or_solution(FeedForward)
+
+# %% [markdown]
+# And the layer: attention and network, each in an `add_norm`. In training, `Dropout` sets a share
+# `rate` of what each of them returns to 0.
+
+
+# %%
+class EncoderLayer(keras.layers.Layer):
+    def __init__(self, heads, d, d_ff, rate=0.1, **kwargs):
+        super().__init__(**kwargs)
+        ...  # self.attention, self.norm_1, self.feed_forward, self.norm_2, self.dropout
 
     def call(self, x, attention_mask=None):
-        y = self.norm_1(x)
-        x = x + self.dropout(self.attention(y, y, attention_mask))
-        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+        return ...
 
 
-sizes = BlockSettings(h=4, d_model=64, d_ff=128, n=2, rate=0.1, norm_first=True)
-yours, theirs = YourEncoderLayer(sizes), EncoderLayer(settings=sizes)
-x = keras.random.normal((2, 7, 64))
-yours(x)
-theirs(x)
-yours.set_weights([weight + 0.1 for weight in theirs.get_weights()])
-theirs.set_weights(yours.get_weights())
-assert np.allclose(yours(x), theirs(x), atol=1e-5)
+EncoderLayer = or_solution(EncoderLayer)
 
 # %% [markdown]
 # The decoder's layer has one attention more. Its queries come from what is written, its keys and
@@ -198,104 +198,72 @@ assert np.allclose(yours(x), theirs(x), atol=1e-5)
 
 
 # %%
-class YourDecoderLayer(YourEncoderLayer):
-    def __init__(self, s, **kwargs):
-        super().__init__(s, **kwargs)
-        self.cross_attention, self.norm_3 = MultiHead(s.h, s.d_model), norm()
+class DecoderLayer(keras.layers.Layer):
+    def __init__(self, heads, d, d_ff, rate=0.1, **kwargs):
+        super().__init__(**kwargs)
+        ...  # as above, and self.cross_attention and self.norm_3
 
     def call(self, x, encoded, self_mask=None, cross_mask=None):
-        y = self.norm_1(x)
-        x = x + self.dropout(self.attention(y, y, self_mask))
-        x = x + self.dropout(self.cross_attention(self.norm_2(x), encoded, cross_mask))
-        return x + self.dropout(self.feed_forward(self.norm_3(x)))
+        return ...
 
+
+DecoderLayer = or_solution(DecoderLayer)
 
 # %% [markdown]
 # ## Write it: the model
 #
-# Embed, dropout, the layers one after the other, and a norm at the end.
+# Embed, dropout, the layers one after the other, and a norm at the end; twice. Source and target
+# hide their padding, the target also its future: `ops.logical_and` of two masks.
 
 
 # %%
-class YourEncoder(keras.layers.Layer):
-    def __init__(self, words, s, **kwargs):
+class Transformer(keras.Model):
+    def __init__(self, source_words, target_words, heads, d, d_ff, n, rate=0.1, **kwargs):
         super().__init__(**kwargs)
-        self.embedding, self.dropout = Embedding(words, s.d_model), keras.layers.Dropout(s.rate)
-        self.blocks, self.norm = [YourEncoderLayer(s) for _ in range(s.n)], norm()
+        ...  # self.source_embedding, self.target_embedding, self.dropout, self.projection
+        ...  # self.encoder_layers and self.decoder_layers, lists; encoder_norm and decoder_norm
 
-    def call(self, ids):
-        x = self.dropout(self.embedding(ids))
-        for block in self.blocks:
-            x = block(x, padding(ids))
-        return self.norm(x)
+    def encode(self, source):
+        return ...  # (batch, length of the source, d)
 
-
-# %%
-class YourDecoder(keras.layers.Layer):
-    def __init__(self, words, s, **kwargs):
-        super().__init__(**kwargs)
-        self.embedding, self.dropout = Embedding(words, s.d_model), keras.layers.Dropout(s.rate)
-        self.blocks, self.norm = [YourDecoderLayer(s) for _ in range(s.n)], norm()
-
-    def call(self, ids, encoded, source):
-        both = ops.logical_and(padding(ids), causal(ops.shape(ids)[1]))
-        x = self.dropout(self.embedding(ids))
-        for block in self.blocks:
-            x = block(x, encoded, both, padding(source))
-        return self.norm(x)
-
-
-# %%
-class YourTransformer(keras.Model):
-    def __init__(self, source_words, target_words, sizes, **kwargs):
-        super().__init__(**kwargs)
-        self.encoder = YourEncoder(source_words, sizes)
-        self.decoder = YourDecoder(target_words, sizes)
-        self.projection = keras.layers.Dense(target_words)
+    def decode(self, target, encoded, source):
+        return ...  # (batch, length of the target, target_words)
 
     def call(self, inputs):
         source, target = inputs
-        return self.projection(self.decoder(target, self.encoder(source), source))
+        return self.decode(target, self.encode(source), source)
 
+
+Transformer = or_solution(Transformer)
 
 # %% [markdown]
-# Is it the library's transformer? Copy the weights, part by part, and compare the logits. (The
-# library keeps the embeddings outside its encoder and decoder.)
+# Is it the library's transformer? Copy the weights, part by part, and compare the logits.
 
 
 # %%
 def pairs_of_parts(yours, theirs):
-    yield yours.projection, theirs.projection
+    for name in ("source_embedding", "target_embedding", "projection"):
+        yield getattr(yours, name), getattr(theirs, name)
     for name in ("encoder", "decoder"):
-        your_stack, their_stack = getattr(yours, name), getattr(theirs, name)
-        embeddings = {"encoder": theirs.source_embedding, "decoder": theirs.target_embedding}
-        yield your_stack.embedding, embeddings[name]
-        yield your_stack.norm, their_stack.final_norm
-        for block, layer in zip(your_stack.blocks, their_stack.layers, strict=True):
+        stack = getattr(theirs, name)
+        yield getattr(yours, f"{name}_norm"), stack.final_norm
+        for block, layer in zip(getattr(yours, f"{name}_layers"), stack.layers, strict=True):
             yield block.attention, layer.self_attention
             yield block.feed_forward, layer.feed_forward
-
-
-# %%
-def pairs_of_norms(yours, theirs):
-    for name in ("encoder", "decoder"):
-        stacks = getattr(yours, name).blocks, getattr(theirs, name).layers
-        for block, layer in zip(*stacks, strict=True):
-            yield block.norm_1, layer.add_norm_1
-            yield block.norm_2, layer.add_norm_2
+            for i in (1, 2) if name == "encoder" else (1, 2, 3):
+                yield getattr(block, f"norm_{i}"), getattr(layer, f"add_norm_{i}")
             if name == "decoder":
                 yield block.cross_attention, layer.cross_attention
-                yield block.norm_3, layer.add_norm_3
 
 
 def copy_weights(yours, theirs):
-    for part, counterpart in [*pairs_of_parts(yours, theirs), *pairs_of_norms(yours, theirs)]:
+    for part, counterpart in pairs_of_parts(yours, theirs):
         counterpart.set_weights(part.get_weights())
 
 
 # %%
-yours = YourTransformer(words, words, sizes)
-theirs = TransformerModel(words, words, settings=sizes)
+yours = Transformer(words, words, 4, 64, 128, 2)
+theirs = TransformerModel(words, words, settings=replace(small, norm_first=True))
 yours((source, target))
 theirs((source, target))
 copy_weights(yours, theirs)
@@ -493,12 +461,12 @@ check("6.4", normalize)
 # %% [markdown]
 # ### 6.5 ★★★ The layer of the paper
 #
-# `YourEncoderLayer` is pre-norm. Write the post-norm version: only `call` differs. The check
+# `EncoderLayer` is pre-norm. Write the post-norm version: only `call` differs. The check
 # compares it with the library's layer on the same weights.
 
 
 # %%
-class PostNormLayer(YourEncoderLayer):
+class PostNormLayer(EncoderLayer):
     def call(self, x, attention_mask=None):
         return ...  # your code
 

@@ -18,19 +18,21 @@ tune_process()  # training on a CPU is then faster; Keras must not be imported y
 
 # %%
 import time
-from dataclasses import replace
 
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 from keras import ops
-from own_cells import YourTransformer, copy_weights  # notebook 06
+from own_cells import Transformer, copy_weights  # notebook 06
 
 from keras_transformer import (
+    END_ID,
     Adam,
     BlockSettings,
+    FeedForward,
     MaskedCrossEntropy,
+    MultiHeadAttention,
     PrepareDataset,
     TransformerModel,
     Translate,
@@ -39,7 +41,7 @@ from keras_transformer import (
     read_pairs,
     score,
 )
-from keras_transformer._utils.special_tokens import END_ID, START_ID
+from keras_transformer.build_it import or_solution
 
 keras.utils.set_random_seed(0)
 
@@ -82,16 +84,17 @@ show("and predicts", dataset.target_tokenizer, target[0])
 # ## Write it: the loss
 #
 # Padding is not a word: it must not count, neither in the sum nor in the $N$ by which it is
-# divided. Keras's function returns $-\ln p$ of each word that is asked for; it makes the
-# probabilities of the logits itself. With the natural logarithm, the unit is called *nat*.
+# divided. `keras.losses.sparse_categorical_crossentropy(target, logits, from_logits=True)` returns
+# $-\ln p$ of each word; it makes the probabilities of the logits itself. With the natural
+# logarithm, the unit is called *nat*.
 
 
 # %%
 def masked_loss(target, logits):
-    costs = keras.losses.sparse_categorical_crossentropy(target, logits, from_logits=True)
-    is_word = ops.cast(target != 0, costs.dtype)
-    return ops.sum(costs * is_word) / ops.sum(is_word)
+    return ...  # a scalar
 
+
+masked_loss = or_solution(masked_loss)
 
 # %%
 ids = np.array([[5, 7, 0, 0]])
@@ -108,9 +111,10 @@ print(f"{by_hand:.4f} nats per word")
 # the number to expect at the start.
 
 # %%
+sizes = (4, 128, 256, 1)  # heads, d, d_ff, layers
 settings = BlockSettings(h=4, d_model=128, d_ff=256, n=1, rate=0.1, norm_first=True)
 vocabularies = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
-model = YourTransformer(*vocabularies, settings)
+model = Transformer(*vocabularies, *sizes)
 first = float(masked_loss(target, model((source, decoder_input))))
 print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]):.2f}")
 
@@ -119,9 +123,10 @@ print(f"first loss {first:.2f}, ln {vocabularies[1]:,} = {np.log(vocabularies[1]
 #
 # The forward pass, the loss, the gradients, the update. `GradientTape` records what is computed,
 # and returns the derivatives of the loss. `tf.function` turns the Python code into a graph when it
-# is first called; later calls run the graph, which is several times as fast. The signature leaves
-# the shape open, or every new shape would be traced again. `autograph` would also translate `if`
-# and `while`; there are none here, and looking for them takes seconds.
+# is first called; later calls run the graph, which is several times as fast. The signature
+# `@tf.function(input_signature=[ids, ids, ids], autograph=False)` leaves the shape open, or every
+# new shape would be traced again. `autograph` would also translate `if` and `while`; there are none
+# here, and looking for them takes seconds.
 
 
 # %%
@@ -129,24 +134,17 @@ ids = tf.TensorSpec((None, None), tf.int32)
 
 
 def make_step(model, optimizer):
-    @tf.function(input_signature=[ids, ids, ids], autograph=False)
-    def step(source, decoder_input, target):
-        with tf.GradientTape() as tape:
-            loss = masked_loss(target, model((source, decoder_input), training=True))
-        weights = model.trainable_variables
-        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
-        return loss
+    return ...  # a function (source, decoder_input, target) -> loss
 
-    return step
 
+make_step = or_solution(make_step)
 
 # %% [markdown]
 # Keras's own training does the same to the weights. (With plain gradient descent, `SGD`, and
 # without dropout, which draws other random numbers.)
 
 # %%
-without_dropout = replace(settings, rate=0.0)
-yours, theirs = (YourTransformer(*vocabularies, without_dropout) for _ in range(2))
+yours, theirs = (Transformer(*vocabularies, *sizes, rate=0.0) for _ in range(2))
 for each in (yours, theirs):
     each((source, decoder_input))
     each.set_weights(model.get_weights())
@@ -182,7 +180,134 @@ print(f"{eager:.0f} ms eager, {in_graph:.0f} ms in the graph: {eager / in_graph:
 # epochs with a model of $d = 512$, 1.8 times.
 
 # %% [markdown]
-# ## Write it: the optimizer
+# ## Back-propagation by hand
+#
+# The tape knows the derivative of each operation and multiplies them, from the loss backward. Two
+# of them are worth knowing by heart, because everything else in a transformer is a matrix product.
+#
+# **Softmax and cross entropy.** With $p = \operatorname{softmax}(z)$, the loss of one word $y$ is
+# $-\ln p_y = \ln \sum_j e^{z_j} - z_y$. Its derivative with respect to $z_i$ is therefore
+#
+# $$\frac{\partial}{\partial z_i} (-\ln p_y) = p_i - [i = y] :$$
+#
+# what the model believes, minus what is right. Nothing could be simpler, and it never explodes.
+#
+# **Attention.** $A = \operatorname{softmax}(QK^\top / \sqrt d)$ and $Y = AV$. Let $\bar Y$ be the
+# derivative of the loss with respect to $Y$, and likewise for the others. A product $Y = AV$ gives
+# $\bar V = A^\top \bar Y$ and $\bar A = \bar Y V^\top$. The softmax $a$ of a row of scores $s$ has
+# $\partial a_j / \partial s_i = a_j ([i = j] - a_i)$, so that, with $\odot$ entry by entry,
+#
+# $$\bar S = A \odot \bigl(\bar A - \operatorname{rowsum}(\bar A \odot A)\bigr), \qquad
+# \bar Q = \bar S K / \sqrt d, \qquad \bar K = \bar S^\top Q / \sqrt d .$$
+
+
+# %%
+def softmax(scores):
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def cross_entropy(logits, words):
+    """Returns the mean loss of the words, (T,), and its gradient, (T, V) as the logits."""
+    p, rows = softmax(logits), np.arange(len(words))
+    gradient = p.copy()
+    gradient[rows, words] -= 1
+    return -np.log(p[rows, words]).mean(), gradient / len(words)
+
+
+def attention_gradients(q, k, v, y_bar):
+    """Returns the attention and, from the gradient of it, those of q, k and v."""
+    root = k.shape[-1] ** 0.5
+    a = softmax(q @ k.T / root)
+    a_bar = y_bar @ v.T
+    s_bar = a * (a_bar - (a_bar * a).sum(axis=-1, keepdims=True))
+    return a @ v, (s_bar @ k / root, s_bar.T @ q / root, a.T @ y_bar)
+
+
+# %% [markdown]
+# Two judges. *Finite differences* need no calculus: move one number a little in both directions,
+# and see how much the loss moves. The tape is fast, and exact up to rounding.
+
+
+# %%
+def slopes(loss, x, step=1e-5):
+    found = np.zeros(x.shape)
+    for place in np.ndindex(x.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[place] += sign * step
+            ends.append(loss(moved))
+        found[place] = (ends[0] - ends[1]) / (2 * step)
+    return found
+
+
+random = np.random.default_rng(0)
+z, right = random.normal(size=(4, 6)), np.array([5, 0, 2, 2])
+_, by_hand = cross_entropy(z, right)
+assert np.allclose(by_hand, slopes(lambda z: cross_entropy(z, right)[0], z), atol=1e-8)
+with tf.GradientTape() as tape:
+    tape.watch(z_tensor := tf.constant(z))
+    cost = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(right, z_tensor))
+assert np.allclose(by_hand, tape.gradient(cost, z_tensor), atol=1e-12)
+
+inputs = [random.normal(size=(n, 3)) for n in (4, 5, 5)]  # 4 queries, 5 keys and values
+y_bar = random.normal(size=(4, 3))
+_, by_hand = attention_gradients(*inputs, y_bar)
+with tf.GradientTape() as tape:
+    q, k, v = (tf.Variable(x) for x in inputs)
+    y = tf.matmul(tf.nn.softmax(tf.matmul(q, k, transpose_b=True) / 3**0.5), v)
+    cost = tf.reduce_sum(y * y_bar)
+for i, (mine, theirs) in enumerate(zip(by_hand, tape.gradient(cost, [q, k, v]), strict=True)):
+
+    def loss_of(x, i=i):
+        return (attention_gradients(*inputs[:i], x, *inputs[i + 1 :], y_bar)[0] * y_bar).sum()
+
+    assert np.allclose(mine, theirs, atol=1e-12)
+    assert np.allclose(mine, slopes(loss_of, inputs[i]), atol=1e-8)
+print("by hand = the tape = finite differences: softmax and cross entropy, attention")
+
+# %% [markdown]
+# What a gradient does on its way through many layers, measured: twelve layers of attention and
+# feed-forward network, freshly made, and the size of the gradient at the input of each part,
+# compared with that at the output.
+
+
+# %%
+def sizes_of_gradients(connect, depth=12):
+    keras.utils.set_random_seed(0)
+    x = tf.random.normal((8, 16, 64))
+    upstream, states = tf.random.normal(x.shape), []
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        for _ in range(depth):
+            attention, network = MultiHeadAttention(4, 16, 16, 64), FeedForward(256, 64)
+            for part in (lambda y, f=attention: f(y, y, y), network):
+                states.append(x)
+                x = connect(x, part, keras.layers.LayerNormalization())
+        cost = tf.reduce_sum(x * upstream)
+    gradients = tape.gradient(cost, [*states, x])
+    norms = np.array([float(tf.norm(g)) for g in gradients])
+    return norms / norms[-1]
+
+
+connections = {
+    "f(x)": lambda x, f, norm: f(x),
+    "norm(f(x))": lambda x, f, norm: norm(f(x)),
+    "norm(x + f(x)): post-norm": lambda x, f, norm: norm(x + f(x)),
+    "x + f(norm(x)): pre-norm": lambda x, f, norm: x + f(norm(x)),
+}
+plt.figure(figsize=(7, 3.4))
+gradients = {name: sizes_of_gradients(connect) for name, connect in connections.items()}
+for (name, norms), style in zip(gradients.items(), (":", "-.", "--", "-"), strict=True):
+    plt.semilogy(norms, style, label=name)
+plt.xlabel("part: 0 is the first of the stack, 24 its output")
+plt.ylabel("size of the gradient, 1 at the output")
+plt.legend(fontsize=8)
+plt.show()
+
+# %% [markdown]
+# ## The optimizer
 #
 # Gradient descent has one learning rate for weights whose gradients are of very different sizes:
 # what suits the large ones hardly moves the small ones. *Adam* keeps two moving averages for every
@@ -325,8 +450,20 @@ for shape, iterations in (((4, 6), 5), ((6, 4), 3)):
 #
 # $$\eta(t) = d^{-1/2} \cdot \min\bigl(t^{-1/2},\ t \cdot w^{-3/2}\bigr) .$$
 #
-# That is the paper's schedule, which does not need to know how long the training is. Who knows it
-# gets further in few epochs with a rate that falls from the same peak in a straight line to 0.
+# That is the paper's schedule. An optimizer counts the updates from 0 and passes an integer:
+# `ops.cast(step, "float32")`, then $t$ is one more.
+
+
+# %%
+def learning_rate(step, d, warm_up):
+    return ...  # a scalar
+
+
+learning_rate = or_solution(learning_rate)
+
+# %% [markdown]
+# It does not need to know how long the training is. Who knows it gets further in few epochs with a
+# rate that falls from the same peak in a straight line to 0. Keras calls a schedule with the step.
 
 
 # %%
@@ -408,18 +545,23 @@ plt.show()
 #
 # ## Write it: the translation
 #
-# Greedy: ask for the next word, append the most probable one, and ask again, until it is the end
-# token. (Notebook 08 makes this fast and looks further ahead.)
+# Greedy: begin with the start token (2), ask for the next word of each sentence, append the most
+# probable one, and ask again, until all have written the end token (3). Sentences that wait for the
+# others get padding. (Notebook 08 makes this fast and looks further ahead.)
 
 
 # %%
-def translate(sentence, longest=40):
-    ids = [*dataset.source_tokenizer.encode(sentence), END_ID]
-    written = [START_ID]
-    while len(written) <= longest and written[-1] != END_ID:
-        logits = predict(np.array([ids], "int32"), np.array([written], "int32"))
-        written.append(int(np.argmax(logits[0, -1, END_ID:])) + END_ID)  # no padding, no unknown
-    return dataset.target_tokenizer.decode(written[1:])
+def greedy(model, source, length):
+    return ...  # int32, (batch, at most length), without the start token
+
+
+greedy = or_solution(greedy)
+
+
+# %%
+def translate(sentence):
+    ids = np.array([[*dataset.source_tokenizer.encode(sentence), END_ID]], "int32")
+    return dataset.target_tokenizer.decode(greedy(lambda x: predict(*x), ids, 40)[0])
 
 
 # %% [markdown]

@@ -23,6 +23,8 @@ from IPython.display import Image
 from keras import ops
 
 from keras_transformer import (
+    END_ID,
+    START_ID,
     AttentionPage,
     RunFolder,
     Translate,
@@ -30,7 +32,6 @@ from keras_transformer import (
     plot_attention,
     score,
 )
-from keras_transformer._utils.special_tokens import END_ID, START_ID
 
 keras.utils.set_random_seed(0)
 

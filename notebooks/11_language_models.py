@@ -18,18 +18,25 @@ tune_process()  # training on a CPU is then faster; Keras must not be imported y
 import keras
 import matplotlib.pyplot as plt
 import numpy as np
+from keras import ops
+from own_cells import Embedding, EncoderLayer, LayerNorm, causal_mask, padding_mask  # 04 to 06
 
 from keras_transformer import (
+    END_ID,
+    Adam,
     BlockSettings,
     Generate,
     LSTMLanguageModel,
     MaskedCrossEntropy,
     Perplexity,
     TransformerLanguageModel,
+    WarmupSchedule,
     WordTokenizer,
     next_words,
     ngram_prefixes,
     read_documents,
+    read_pairs,
+    record_attention,
 )
 
 keras.utils.set_random_seed(0)
@@ -124,6 +131,262 @@ for temperature in (0.5, 1.0, 2.0):
         for seed in range(3)
     ]
     print(temperature, *drawn, sep="\n  ")
+
+# %% [markdown]
+# ## Write it: GPT
+#
+# A decoder without a source is an encoder with a causal mask: embedding, layers, a norm, and the
+# embedding once more, transposed, for the logits. From the blocks of notebooks 04 to 06 it takes
+# these lines, and it is the library's model.
+
+
+# %%
+class GPT(keras.Model):
+    def __init__(self, words, heads, d, d_ff, n, rate=0.1, **kwargs):
+        super().__init__(**kwargs)
+        self.embedding, self.norm = Embedding(words, d), LayerNorm()
+        self.blocks = [EncoderLayer(heads, d, d_ff, rate) for _ in range(n)]
+        self.dropout = keras.layers.Dropout(rate)
+
+    def call(self, ids):
+        x = self.dropout(self.embedding(ids))
+        mask = ops.logical_and(padding_mask(ids), causal_mask(ops.shape(ids)[1]))
+        for block in self.blocks:
+            x = block(x, mask)
+        return ops.matmul(self.norm(x), ops.transpose(self.embedding.words.embeddings))
+
+
+# %%
+def to_library(gpt, heads, d, d_ff, n):
+    """Returns the library's model with the same weights."""
+    sizes = BlockSettings(h=heads, d_model=d, d_ff=d_ff, n=n, norm_first=True)
+    model = TransformerLanguageModel(vocabulary, settings=sizes, tie_output=True)
+    model.build((None, None))
+    parts = [(gpt.embedding, model.embedding), (gpt.norm, model.encoder.final_norm)]
+    for block, layer in zip(gpt.blocks, model.encoder.layers, strict=True):
+        parts += [(block.attention, layer.self_attention), (block.feed_forward, layer.feed_forward)]
+        parts += [(block.norm_1, layer.add_norm_1), (block.norm_2, layer.add_norm_2)]
+    for yours, theirs in parts:
+        theirs.set_weights(yours.get_weights())
+    return model
+
+
+sentences = [english for english, _ in read_pairs("../data/english-german.tsv")]
+gpt_tokenizer = WordTokenizer.train(sentences, min_count=5)
+vocabulary, sizes = gpt_tokenizer.vocab_size, (4, 128, 256, 2)
+gpt = GPT(vocabulary, *sizes)
+ids = np.array([[5, 9, 7, 6]])
+gpt(ids)
+assert np.allclose(gpt(ids), to_library(gpt, *sizes)(ids), atol=1e-5)
+print(f"{gpt.count_params():,} parameters, and the same logits as the library's")
+
+# %% [markdown]
+# Its text is the English half of the project's corpus, one sentence after another, in rows of 48
+# words. A third of the rows is another text, a *chorus*: a few words drawn at random, and again,
+# and again. No grammar predicts it. It can be predicted only by looking back: what followed this
+# word the last time?
+
+# %%
+random = np.random.default_rng(0)
+random.shuffle(sentences)
+stream = np.concatenate([[*gpt_tokenizer.encode(sentence), END_ID] for sentence in sentences])
+length = 48
+rows = stream[: len(stream) // (length + 1) * (length + 1)].reshape(-1, length + 1)
+
+
+def chorus(period):
+    return np.resize(random.integers(4, vocabulary, period), length + 1)
+
+
+choruses = np.stack([chorus(random.integers(5, 16)) for _ in range(len(rows) // 2)])
+unseen, text = rows[:200], np.concatenate([rows[200:], choruses])
+random.shuffle(text)
+again = np.stack([chorus(12) for _ in range(32)])  # of new words, for watching
+print(" ".join(gpt_tokenizer.tokens(unseen[0])[:20]).replace("▁", ""))
+
+# %% [markdown]
+# Two minutes of training. Meanwhile we watch two losses on the choruses that it has never seen: in
+# the first round, where nobody can know what comes, and from the second round on.
+
+# %%
+watched = []
+
+
+def watch(batch, logs):
+    if batch % 50 == 0:
+        p = np.array(ops.log_softmax(gpt(again[:, :-1])))
+        costs = -np.take_along_axis(p, again[:, 1:, None].astype(int), axis=-1)[..., 0]
+        watched.append((costs[:, :11].mean(), costs[:, 12:].mean()))
+
+
+def train(model, text, epochs, callbacks=()):
+    updates = epochs * (len(text) // 32 + 1)
+    schedule = WarmupSchedule(128, 200, scale=0.6, total_steps=updates)
+    model.compile(Adam(schedule, beta_2=0.98), MaskedCrossEntropy(), jit_compile=False)
+    inputs, targets = text[:, :-1].astype("int32"), text[:, 1:].astype("int32")
+    model.fit(inputs, targets, 32, epochs=epochs, verbose=0, callbacks=list(callbacks))
+    return float(MaskedCrossEntropy()(unseen[:, 1:], model(unseen[:, :-1])))
+
+
+loss = train(gpt, text, 3, [keras.callbacks.LambdaCallback(on_train_batch_end=watch)])
+print(f"held-out sentences: {loss:.2f} nats per word, ln V = {np.log(vocabulary):.2f}")
+
+plt.figure(figsize=(6, 3))
+updates = 50 * np.arange(len(watched))
+for name, curve, style in zip(
+    ("first round", "later rounds"), zip(*watched, strict=True), ("--", "-"), strict=True
+):
+    plt.plot(updates, curve, style, label=name)
+plt.axhline(np.log(vocabulary), color="gray", linestyle=":", label="ln V: knowing nothing")
+plt.xlabel("updates")
+plt.ylabel("loss on a chorus (nats)")
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# For some hundred updates little happens. Then, within two hundred more, it learns to repeat.
+# Something has formed in it. What?
+#
+# ## An induction head
+#
+# To continue a chorus takes two steps, and so two layers. The first layer tells each word what
+# stood *before* it. A head of the second looks for the places whose predecessor is the current
+# word: one behind each earlier time that it occurred. What stands there comes next. Such a head is
+# called an *induction head*. To find it, ask each head how much of its attention goes to the five
+# words before the current one, and how much to the places after its earlier occurrences:
+
+# %%
+model = to_library(gpt, *sizes)
+with record_attention() as recorded:
+    model(again[:, :-1])
+weights = np.stack([np.array(x) for x in recorded.values()])  # (layers, rows, heads, T, S)
+late, places = np.arange(24, length)[:, None], np.arange(length)
+back = late - places  # how far each place is behind the word that is read
+wanted = {
+    "the five words before": (back >= 1) & (back <= 5),
+    "after the same word": (back > 0) & (back % 12 == 11),
+}
+for name, where in wanted.items():
+    shares = (weights[:, :, :, 24:] * where).sum(axis=-1).mean(axis=(1, 3))  # (layers, heads)
+    for number, heads in enumerate(shares, start=1):
+        print(f"{name:22} layer {number}: " + "  ".join(f"{share:.2f}" for share in heads))
+
+layer, head = np.unravel_index(shares.argmax(), shares.shape)
+assert layer == 1 and shares[layer, head] > 0.5
+
+# %%
+names = [token.removeprefix("▁") for token in gpt_tokenizer.tokens(again[0, :36])]
+figure, axes = plt.subplots(figsize=(5.6, 5), layout="constrained")
+picture = axes.imshow(weights[layer, 0, head, :36, :36], "Blues", vmin=0, vmax=1)
+axes.set_xticks(range(36), names, rotation=90, fontsize=6)
+axes.set_yticks(range(36), names, fontsize=6)
+axes.set(xlabel="word that is attended to", ylabel="word that is read")
+axes.set_title(f"the induction head: layer {layer + 1}, head {head + 1}")
+figure.colorbar(picture, label="attention weight", shrink=0.7)
+plt.show()
+
+# %% [markdown]
+# In the first round, at the top, it has nowhere to look. From the second round on there are
+# diagonals, eleven and 23 words back: each word attends to the places right after its own earlier
+# occurrences.
+#
+# ## Drawing a word
+#
+# The model gives a distribution; how to draw from it is another choice. The *temperature* divides
+# the logits. *Top-k* keeps the k most probable words, *top-p* as few as have the probability p
+# together; the rest gets 0, and what is kept is scaled to the sum 1.
+
+
+# %%
+def distribution(logits, temperature=1.0, top_k=None, top_p=1.0):
+    p = np.exp((logits - logits.max()) / temperature)
+    p /= p.sum()
+    order = p.argsort()[::-1]
+    before = p[order].cumsum() - p[order]  # the probability of all words that are more probable
+    kept = (before < top_p) & (np.arange(len(p)) < (top_k or len(p)))
+    p[order[~kept]] = 0
+    return p / p.sum()
+
+
+def next_logits(text):
+    ids = np.array(
+        [[END_ID, *gpt_tokenizer.encode(text)]]
+    )  # a sentence begins after the last one ended
+    return np.array(gpt(ids))[0, -1]
+
+
+options = {
+    "as it is": {},
+    "temperature 0.5": {"temperature": 0.5},
+    "temperature 2": {"temperature": 2.0},
+    "top-k 4": {"top_k": 4},
+    "top-p 0.6": {"top_p": 0.6},
+}
+logits = next_logits("We want to")
+shown = logits.argsort()[::-1][:8]
+figure, grid = plt.subplots(1, 5, figsize=(9.5, 2.4), sharey=True, layout="constrained")
+for axes, (name, option) in zip(grid, options.items(), strict=True):
+    axes.barh(range(8), distribution(logits, **option)[shown])
+    axes.set(title=name, xlim=(0, 0.5))
+grid[0].set_yticks(range(8), [token.removeprefix("▁") for token in gpt_tokenizer.tokens(shown)])
+grid[0].invert_yaxis()
+figure.supxlabel("probability of the next word after “We want to”", fontsize=9)
+plt.show()
+
+
+# %%
+def write(start, words=12, seed=0, **option):
+    random, ids = np.random.default_rng(seed), gpt_tokenizer.encode(start)
+    while len(ids) < words and ids[-1] != END_ID:
+        logits = np.array(gpt(np.array([[END_ID, *ids]])))[0, -1]
+        ids.append(int(random.choice(len(logits), p=distribution(logits, **option))))
+    return gpt_tokenizer.decode([i for i in ids if i != END_ID])
+
+
+for name, option in options.items():
+    print(f"{name:16} " + " | ".join(write("We want to", seed=seed, **option) for seed in range(3)))
+
+# %% [markdown]
+# ## The cache
+#
+# `write` computes the whole text again for each word, although keys and values of what is already
+# there cannot change: the mask hides the future from them. The library's model keeps them. `start`
+# allocates the cache, `step` reads one word, and the logits are the same.
+
+# %%
+ids = np.array([[END_ID, *gpt_tokenizer.encode("We want to go home tomorrow.")]], "int32")
+cache, memory = model.start(ids, length=40)
+whole = np.array(model(ids))
+for place in range(ids.shape[1]):
+    logits, cache = model.step(ids[:, place], place, cache, memory)
+    assert np.allclose(logits, whole[:, place], atol=1e-4)
+shapes = [tuple(x.shape) for x in keras.tree.flatten(cache["layers"])]
+numbers = sum(np.prod(shape) for shape in shapes)
+print("keys and values of each layer, (text, heads, places, size):", shapes[:2])
+print(f"{numbers:,} numbers for 40 words; without it, word 40 costs 40 times as much as word 1")
+
+# %% [markdown]
+# ## Larger is better, slowly
+#
+# The same text once, without the choruses, for three sizes.
+
+# %%
+counts, losses = [], []
+for size in ((2, 32, 64, 1), (4, 64, 128, 2), (4, 128, 256, 3)):
+    keras.utils.set_random_seed(0)
+    small = GPT(vocabulary, *size)
+    losses.append(train(small, rows[200:], 1))
+    counts.append(small.count_params())
+    print(f"{counts[-1]:9,} parameters, {losses[-1]:.2f} nats per word")
+
+plt.figure(figsize=(4.5, 2.8))
+plt.semilogx(counts, losses, "o-")
+plt.minorticks_off()
+plt.xticks(counts, [f"{count:,}" for count in counts], fontsize=8)
+plt.xlabel("parameters")
+plt.ylabel("loss on held-out text")
+plt.show()
+assert losses == sorted(losses, reverse=True)
 
 # %% [markdown]
 # ## Exercises

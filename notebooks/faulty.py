@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras import ops
 
 import keras_transformer as kt
-from keras_transformer._utils.special_tokens import END_ID, START_ID
+from keras_transformer import END_ID, START_ID
 from keras_transformer.layers.record_attention import store_attention
 
 RUN = Path(__file__).resolve().parents[1] / "data/bundled-run"

@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from own_cells import YourEncoderLayer  # notebook 06
+from own_cells import EncoderLayer  # notebook 06
 
 SOLUTIONS = {}
 
@@ -182,7 +182,7 @@ def normalize(x, scale, shift, epsilon=1e-5):
 
 
 @solves("6.5")
-class PostNormLayer(YourEncoderLayer):
+class PostNormLayer(EncoderLayer):
     def call(self, x, attention_mask=None):
         x = self.norm_1(x + self.dropout(self.attention(x, x, attention_mask)))
         return self.norm_2(x + self.dropout(self.feed_forward(x)))

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "keras_transformer"
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py"))
 TENSORFLOW_FILES = {
+    "keras_transformer/build_it/solution.py",
     "keras_transformer/backends/fused_adam.py",
     "keras_transformer/backends/tensorflow.py",
     "keras_transformer/export/saved_model.py",
@@ -27,6 +28,7 @@ TORCH_FILES = {"keras_transformer/backends/torch.py"}
 ORDER = (
     "_public",
     "cli",
+    "build_it",
     "pages",
     "export",
     "bulk",

@@ -148,7 +148,7 @@ def test_every_named_script_and_benchmark_exists(path):
 
 
 FROM_ELSEWHERE = ["from-opennmt-tf.md", "from-joeynmt.md"]
-SCRIPTS = {"plot_losses.py": "plot", "attention_html.py": "attention-page"}
+SCRIPTS = {"plot_losses.py": "plot", "attention_html.py": "attention-page", "build_it.py": "build"}
 
 
 def our_code(name):

@@ -17,7 +17,7 @@ NAMES = {"kt": kt, "keras": keras, "np": np, "ops": ops}
 def examples():
     """Yields the examples of all public names, of their methods, and of `testing`."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    public = {name: getattr(kt, name) for name in kt.__all__}
+    public = {name: x for name in kt.__all__ if callable(x := getattr(kt, name))}
     for name, item in {**public, "testing": testing}.items():
         found = finder.find(item, name=name, globs=dict(NAMES))
         yield from (example for example in found if example.examples)

@@ -12,13 +12,13 @@ import own_cells
 import pytest
 import sacrebleu
 from exercises import CHECKS, check, verdict
-from exercises.checking import Numbers
 from keras import ops
 from solutions import SOLUTIONS, softmax
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 
 import keras_transformer as kt
+from keras_transformer.build_it.checking import Numbers
 from keras_transformer.data.series import make_windows
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
@@ -54,7 +54,7 @@ def test_every_notebook_but_the_last_two_has_exercises_of_three_levels():
 @pytest.mark.parametrize("source", PRACTICES, ids=lambda source: source.stem)
 def test_the_cells_run_before_they_are_solved(source):
     text, printed = practice(source), []
-    namespace = {"YourEncoderLayer": own_cells.YourEncoderLayer}
+    namespace = {"EncoderLayer": own_cells.EncoderLayer}
     for cell in code_cells(text):
         with contextlib.redirect_stdout(io.StringIO()) as stdout:
             exec(compile(cell, str(source), "exec"), namespace)
@@ -285,7 +285,7 @@ MISTAKES = [
     ("6.4", lambda x, a, b: (x - x.mean(0)) / (x.var(0) + 1e-5) ** 0.5 * a + b, "the last axis"),
     ("6.5", post_norm().__bases__[0], "still pre-norm"),
     ("6.5", unmasked(post_norm()), "mask is not passed on"),
-    ("6.5", lambda settings: None, "the class itself"),
+    ("6.5", lambda *sizes: None, "the class itself"),
     ("7.5", adamw_without_correction, "not corrected"),
     ("7.5", adam_with_decay_in_the_gradient, "not a part of the gradient"),
     ("7.5", adam_without_decay, "the decay is missing"),

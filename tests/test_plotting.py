@@ -227,7 +227,7 @@ def test_every_token_and_head_is_labeled(tmp_path):
     assert [found.count(word) for word in ("s0", "s1", "s2")] == [3, 3, 3]
     assert [found.count(word) for word in ("t0", "t1")] == [2, 2]
     assert found.count("[END]") == 3 + 2
-    assert {"source", "translation", "attention"} <= set(found)
+    assert {"word of the source", "word being written", "attention weight"} <= set(found)
 
 
 def test_math_characters_are_drawn_literally(tmp_path):

@@ -25,7 +25,7 @@ def documented_names():
 def functions_of(value):
     """Yields a function, or the public methods that a class defines and those of our bases."""
     if not inspect.isclass(value):
-        yield inspect.unwrap(value)
+        yield from [inspect.unwrap(value)] if callable(value) else []  # an id is a constant
         return
     for base in value.__mro__:
         if not base.__module__.startswith("keras_transformer."):

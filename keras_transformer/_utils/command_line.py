@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 _SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"  # exists in a checkout
-_SCRIPT_NAMES = {"plot": "plot_losses", "attention-page": "attention_html"}
+_SCRIPT_NAMES = {"plot": "plot_losses", "attention-page": "attention_html", "build": "build_it"}
 
 
 def command_line(name, *arguments):

@@ -10,6 +10,7 @@ from keras_transformer.cli.arguments import not_empty
 from keras_transformer.training.interrupt import interruptible
 
 COMMANDS = (
+    "build",
     "train",
     "translate",
     "translate-corpus",

@@ -59,7 +59,8 @@ def run(arguments):
     predicted = _print_errors("test", model, *test)
     if arguments.plot:
         guess = {"like the last value": test[0][:, -1], "predicted": predicted}
-        kt.plot_forecast(test[1], guess, arguments.plot)
+        label = f"test window ({arguments.steps} values each)"
+        kt.plot_forecast(test[1], guess, arguments.plot, label)
         print(f"wrote {arguments.plot}")
 
 

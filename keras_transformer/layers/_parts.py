@@ -78,7 +78,11 @@ class PartsMixin:
 
 def parts_of(layer):
     """Returns the parts of a layer: its public attributes that are layers or tuples of layers."""
-    return {name: part for name in layer._parts if layers_in(part := getattr(layer, name, None))}
+    return {
+        name: part
+        for name in getattr(layer, "_parts", ())
+        if layers_in(part := getattr(layer, name, None))
+    }
 
 
 def layers_in(value):
@@ -131,6 +135,11 @@ def changed_part(model):
     if not _is_own(model):
         return f"the model is a {type(model).__name__}"
     return _changed_part(model)
+
+
+def is_replaced(parent, name):
+    """Returns whether a part of a layer, or a part of this part at any depth, was replaced."""
+    return name in getattr(parent, "_replaced", ()) or _has_replaced(getattr(parent, name))
 
 
 def _has_replaced(layer):

@@ -21,8 +21,8 @@ from keras_transformer.layers.record_attention import (
 
 _VIEW_NAMES = {
     "encoder": "encoder: self-attention of the source",
-    "causal": "decoder: causal self-attention of the target",
-    "cross": "cross: attention of the target to the source",
+    "causal": "decoder: causal self-attention of the words read so far",
+    "cross": "cross: attention of the word being written to the source",
 }
 _DATA_PLACEHOLDER = "$data"  # in attention_page.html
 _DECIMALS = 3
@@ -164,7 +164,7 @@ def hypothesis_views(hypothesis: Hypothesis) -> list[AttentionView]:
         >>> attention = {"cross": np.full((1, 1, 3, 2), 0.5)}
         >>> hypothesis = kt.Hypothesis("Guten Tag", -0.5, tokens, ["hello", "[END]"], attention)
         >>> [view.name for view in kt.hypothesis_views(hypothesis)]
-        ['cross: attention of the target to the source']
+        ['cross: attention of the word being written to the source']
     """
     if hypothesis.attention is None:
         _check_words(hypothesis)
@@ -264,8 +264,9 @@ def _stack_layers(layers):
 
 def _named_views(hypothesis, weights, queries=None, keys=None):
     source, target = map(_display_tokens, (hypothesis.source_tokens, hypothesis.tokens))
-    inputs = [SPECIAL_TOKENS[START_ID], *target[:-1]]
-    tokens = {"encoder": (source, source), "causal": (target, inputs), "cross": (target, source)}
+    # The position that writes token t has read token t - 1, which is its own key.
+    read = [SPECIAL_TOKENS[START_ID], *target[:-1]]
+    tokens = {"encoder": (source, source), "causal": (read, read), "cross": (target, source)}
     return [
         AttentionView(
             _VIEW_NAMES[kind],

@@ -3,6 +3,7 @@
 Each function returns the axes, and writes an image file if it is given a path.
 """
 
+from keras_transformer.plotting.architecture import draw
 from keras_transformer.plotting.attention import (
     plot_alignments,
     plot_attention,
@@ -11,6 +12,7 @@ from keras_transformer.plotting.attention import (
 )
 from keras_transformer.plotting.embeddings import plot_positions
 from keras_transformer.plotting.layers import plot_layer
+from keras_transformer.plotting.sentence import draw_sentence
 from keras_transformer.plotting.series import plot_forecast
 from keras_transformer.plotting.training import plot_losses, plot_schedules
 from keras_transformer.plotting.vision import (
@@ -20,6 +22,8 @@ from keras_transformer.plotting.vision import (
 )
 
 __all__ = [
+    "draw",
+    "draw_sentence",
     "plot_alignments",
     "plot_attention",
     "plot_attention_distance",

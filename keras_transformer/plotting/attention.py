@@ -36,7 +36,11 @@ def plot_attention(hypothesis: Any, path: PathLike | None = None) -> np.ndarray:
     _check_attention(hypothesis)
     tokens = (hypothesis.tokens, hypothesis.source_tokens)
     return plot_attention_weights(
-        hypothesis.attention["cross"], *tokens, path, ylabel="translation", xlabel="source"
+        hypothesis.attention["cross"],
+        *tokens,
+        path,
+        ylabel="word being written",
+        xlabel="word of the source",
     )
 
 
@@ -93,7 +97,7 @@ def plot_attention_weights(
     figure.supxlabel(xlabel, fontsize=title_size)
     figure.supylabel(ylabel, fontsize=title_size)
     bar = {"fraction": 0.15 / width, "pad": 0.1 / width, "aspect": 30}
-    figure.colorbar(image, ax=grid, label="attention", **bar)
+    figure.colorbar(image, ax=grid, label="attention weight", **bar)
     save_figure(figure, path)
     return grid
 
@@ -131,7 +135,7 @@ def plot_alignments(hypotheses: dict[str, Any], path: PathLike | None = None) ->
         axes.set_title(name)
         axes.set_yticks(**token_ticks(hypothesis.tokens, 0.26))
         axes.set_xticks(**token_ticks(hypothesis.source_tokens, 0.26), rotation=90)
-    figure.colorbar(image, ax=grid, label="attention", fraction=0.03)
+    figure.colorbar(image, ax=grid, label="attention weight", fraction=0.03)
     save_figure(figure, path)
     return grid
 

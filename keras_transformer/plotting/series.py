@@ -10,7 +10,10 @@ from keras_transformer.plotting._figures import STYLES, color, make_figure, save
 
 
 def plot_forecast(
-    observed: Tensor, predicted: dict[str, Any], path: PathLike | None = None
+    observed: Tensor,
+    predicted: dict[str, Any],
+    path: PathLike | None = None,
+    xlabel: str = "number of the predicted value",
 ) -> Axes:
     """Plots the predictions of a time series beside the observed numbers.
 
@@ -19,6 +22,7 @@ def plot_forecast(
         predicted: dictionary from a label to the predictions, floats (N,) or (N, 1).
         path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
             .pdf).
+        xlabel: label of the x axis, which counts the numbers from 1.
 
     Returns:
         The axes.
@@ -45,7 +49,7 @@ def plot_forecast(
     for i, (label, numbers) in enumerate(predicted.items()):
         style = STYLES[(i + 1) % len(STYLES)]
         axes.plot(x, numbers, "s", linestyle=style, color=color(i), markersize=4, label=label)
-    axes.set(xlabel="window", ylabel="next value, scaled to 0 … 1")
+    axes.set(xlabel=xlabel, ylabel="value, scaled to 0 … 1")
     axes.legend(loc="upper center", ncols=len(predicted) + 1)
     axes.set_ylim(top=axes.get_ylim()[1] + 0.2 * np.ptp(axes.get_ylim()))  # room for the legend
     save_figure(axes.figure, path)

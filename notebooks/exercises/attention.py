@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from exercises.checking import Numbers, Wrong, call_for_numbers, compare, numbers, several
+from keras_transformer.build_it.checking import (
+    Numbers,
+    Wrong,
+    call_for_numbers,
+    compare,
+    numbers,
+    several,
+)
 
 
 def _softmax(scores, axis=-1):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from exercises.checking import (
+from keras_transformer.build_it.checking import (
     Numbers,
     Wrong,
     call,

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from exercises.checking import Numbers, Wrong, call, compare, numbers, several
+from keras_transformer.build_it.checking import Numbers, Wrong, call, compare, numbers, several
 
 _END, _LONGEST = 0, 4
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from exercises.checking import (
+from keras_transformer.build_it.checking import (
     Numbers,
     Wrong,
     call,
@@ -146,10 +146,9 @@ def _post_norm(layer_class):
         raise Wrong("The check needs the class itself: its name, without parentheses after it.")
     random = np.random.default_rng(0)
     x = ops.convert_to_tensor(random.normal(size=(1, 5, 8)), "float32")
-    settings = BlockSettings(h=2, d_model=8, d_ff=16, rate=0.0)
-    yours = call(layer_class, settings)
+    yours = call(layer_class, 2, 8, 16, 0.0)
     if not isinstance(yours, keras.layers.Layer):
-        raise Wrong("Derive the class from YourEncoderLayer, and write another `call`.")
+        raise Wrong("Derive the class from EncoderLayer, and write another `call`.")
     call(yours.call, x)
     weights, expected = None, []
     for norm_first in (False, True):
@@ -162,9 +161,7 @@ def _post_norm(layer_class):
         outputs = layer(x, attention_mask=causal_mask(5)), layer(x)
         expected += [ops.convert_to_numpy(y) for y in outputs]
     if [w.shape for w in yours.get_weights()] != [w.shape for w in weights]:
-        raise Wrong(
-            "Change `call` alone: the parts and their weights stay those of YourEncoderLayer."
-        )
+        raise Wrong("Change `call` alone: the parts and their weights stay those of EncoderLayer.")
     yours.set_weights(weights)
     compare(
         call_for_numbers(yours.call, x, causal_mask(5), shape=(1, 5, 8)),

@@ -19,7 +19,11 @@ from translating import shared_translate, write_run
 from keras_transformer import SearchOptions, Translate
 from keras_transformer.cli import COMMANDS, main, make_parser
 
-SCRIPT_NAMES = {"attention-page": "attention_html.py", "plot": "plot_losses.py"}
+SCRIPT_NAMES = {
+    "attention-page": "attention_html.py",
+    "build": "build_it.py",
+    "plot": "plot_losses.py",
+}
 CPU_SECONDS = 0.5
 HELP = [["--help"], *([name, "--help"] for name in COMMANDS)]
 # Invalid command lines, and a part of the last line that each prints.

@@ -187,12 +187,26 @@ def test_hypothesis_views_contain_its_attention(hypothesis):
     views = hypothesis_views(hypothesis)
     source, target = ["one", "two", "three", "[END]"], [*hypothesis.text.split(), "[END]"]
     read = ["[START]", *target[:-1]]
-    tokens = [(source, source), (target, read), (target, source)]
+    tokens = [(source, source), (read, read), (target, source)]
     assert [(view.query_tokens, view.key_tokens) for view in views] == tokens
     for view, kind in zip(views, ("encoder", "causal", "cross"), strict=True):
         assert view.weights is hypothesis.attention[kind]
         assert view.name.startswith("decoder" if kind == "causal" else kind)
         assert view.queries is view.keys is None and view.causal == (kind == "causal")
+
+
+def test_a_head_that_sees_only_its_own_word_is_labeled_so():
+    attention = {"causal": np.eye(3)[None, None], "cross": np.eye(3)[None, None, :, [0, 2, 1]]}
+    hypothesis = Hypothesis("ein Haus", 0.0, ["▁ein", "▁Haus", "[END]"], list("abc"), attention)
+    found = {}
+    for view in hypothesis_views(hypothesis):
+        columns = view.weights[0, 0].argmax(axis=-1)
+        found[view.name.split(":")[0]] = [
+            (query, view.key_tokens[i]) for query, i in zip(view.query_tokens, columns, strict=True)
+        ]
+    own = ["[START]", "ein", "Haus"]  # the words that are read
+    assert found["decoder"] == list(zip(own, own, strict=True))
+    assert found["cross"] == [("ein", "a"), ("Haus", "c"), ("[END]", "b")]
 
 
 def test_full_forward_pass_reproduces_the_attention_of_the_search(hypothesis):

@@ -2,6 +2,8 @@
 
 import copy
 import inspect
+import re
+import textwrap
 import traceback
 
 import numpy as np
@@ -86,9 +88,10 @@ def compare(found, right, hint, *mistakes, tolerance=1e-3):
 
     Args:
         found: float array.
-        right: the array that is expected.
+        right: the array that is expected, of the same shape.
         hint: sentence for an unexpected difference.
-        mistakes: pairs of an array that a known mistake gives, and the sentence that names it.
+        mistakes: pairs of an array that a known mistake gives, and the sentence that names it; an
+            array of another shape names no mistake.
         tolerance: difference that is allowed: relative, or absolute if all of `right` is whole.
     """
     close = _close(found, right, tolerance)
@@ -104,7 +107,13 @@ def compare(found, right, hint, *mistakes, tolerance=1e-3):
     raise Wrong(hint)
 
 
-def call(function, *arguments):
+def expect(condition, sentence):
+    """Raises `Wrong` with a sentence unless the condition holds."""
+    if not condition:
+        raise Wrong(sentence)
+
+
+def call(function, *arguments, **options):
     """Returns what a learner's function returns for copies of the arguments.
 
     Raises:
@@ -116,9 +125,11 @@ def call(function, *arguments):
     if not callable(function):
         raise Wrong("The check needs the function itself: its name, without parentheses after it.")
     try:
-        found = function(*map(copy.deepcopy, arguments))  # one by one: two may be the same array
+        # One by one, because two may be the same array. A model is no data.
+        copies = [x if callable(x) else copy.deepcopy(x) for x in arguments]
+        found = function(*copies, **options)
     except Exception as error:  # KeyboardInterrupt still stops the cell
-        raise Wrong(f"Your code stopped{_line(error, function)}: {describe(error)}") from None
+        raise Wrong(f"Your code stopped{_line(error, function)}: {describe(error)}") from error
     if found is ...:
         raise Unsolved
     if found is None:
@@ -147,9 +158,11 @@ def several(found, names):
 
 
 def describe(error):
-    """Returns the kind of an exception and the beginning of its message."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+    """Returns the kind of an exception and the beginning of its message, without Keras's frame."""
+    text = re.sub(r"\x1b\[\d+m", "", str(error))
+    lines = [x for x in text.splitlines() if x.strip() and "Exception encountered" not in x]
+    text = textwrap.shorten(lines[0], 160, placeholder=" …") if lines else ""
+    return ": ".join(filter(None, [type(error).__name__, text]))
 
 
 def _close(found, right, tolerance):

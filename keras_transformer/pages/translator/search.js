@@ -1,0 +1,91 @@
+// Greedy search and beam search for one sentence, with the results of `Translate` in Python. Each
+// is a generator that yields after every position, so that the page can show it and stop it.
+
+const PADDING = 0, START = 2, END = 3; // UNKNOWN is in tokenizer.js
+const FORBIDDEN = [PADDING, UNKNOWN, START];
+const SHOWN = 12; // number of next words to show
+
+const maxLength = ({ ids, limit }) => Math.min(Math.trunc(2 * (ids.length - 1)) + 8, limit ?? Infinity);
+
+// Sets the logits of forbidden tokens to -Infinity; a forced token is the only one allowed.
+function applyRules(logits, forced) {
+  const allowed = logits.slice();
+  if (forced !== undefined) return allowed.fill(-Infinity).map((_, id) => id === forced ? logits[id] : -Infinity);
+  for (const id of FORBIDDEN) allowed[id] = -Infinity;
+  return allowed;
+}
+
+// Takes the most probable token at each position; begins with the tokens in `forced`. Yields each
+// token with its log probability and the most probable ones.
+function* greedySearch(model, request, trace) {
+  const { ids, forced = [], off = new Set() } = request;
+  const memory = model.start(ids, off, trace), length = maxLength(request);
+  const tokens = [];
+  let cache = [], score = 0, last = START;
+  while (tokens.length < length && last !== END) {
+    const step = model.step(last, tokens.length, cache, memory, off, trace), { logits } = step;
+    const sum = logSumExp(logits), logProbability = (id) => Math.fround(logits[id] - sum);
+    [last] = topK(applyRules(logits, forced[tokens.length]), 1);
+    ({ cache } = step);
+    tokens.push(last);
+    score = Math.fround(score + logProbability(last));
+    const top = topK(logits, SHOWN).map((id) => ({ id, probability: Math.exp(logProbability(id)) }));
+    yield { id: last, probability: Math.exp(logProbability(last)), top };
+  }
+  return [{ ids: tokens, score }];
+}
+
+// Extends the best hypotheses by one token at a time until none can improve the result. Yields
+// after each position; the result has the property `nodes`, the tree of all hypotheses.
+//
+// A finished hypothesis keeps its place in the beam, and the greedy one is never dropped.
+function* beamSearch(model, request) {
+  const { ids, forced = [], off = new Set(), beamSize, nBest = 1 } = request;
+  const alpha = Math.fround(request.lengthPenalty ?? 0.6), length = maxLength(request);
+  const memory = model.start(ids, off), maxPenalty = penalty(length, alpha), nodes = [];
+  let beam = [{ ids: [], sum: 0, score: -Infinity, ended: false, greedy: true, cache: [], node: null }];
+  for (let position = 0; position < length; position++) {
+    const candidates = beam.flatMap((hypothesis) => hypothesis.ended
+      ? [{ ...hypothesis, rank: Infinity }]
+      : extensions(model, hypothesis, position, { memory, off, forced: forced[position], beamSize }));
+    beam = sorted(candidates, (x) => x.rank).slice(0, beamSize);
+    for (const hypothesis of beam) {
+      if (hypothesis.ended) continue;
+      const last = hypothesis.ids[position];
+      hypothesis.ended = last === END || position + 1 >= length;
+      hypothesis.greedy &&= !hypothesis.ended;
+      if (hypothesis.ended) hypothesis.score = Math.fround(hypothesis.sum / penalty(position + 1, alpha));
+      const { sum, score, ended } = hypothesis;
+      nodes.push({ parent: hypothesis.node, id: last, position, sum, score: ended ? score : null });
+      hypothesis.node = nodes.length - 1;
+    }
+    yield { position };
+    // The score of an open hypothesis can be at most its present sum at the maximum length.
+    const bound = Math.max(...beam.map((x) => x.ended ? -Infinity : Math.fround(x.sum / maxPenalty)));
+    const toBeat = sorted(beam, (x) => x.score)[nBest - 1]?.score ?? -Infinity;
+    if (!(bound > toBeat)) break;
+  }
+  const best = sorted(beam, (x) => x.score).slice(0, nBest).filter((x) => x.score > -Infinity);
+  return Object.assign(best.map(({ ids, score, node }) => ({ ids, score, node })), { nodes });
+}
+
+// The best extensions of a hypothesis by one token.
+function extensions(model, hypothesis, position, { memory, off, forced, beamSize }) {
+  const last = hypothesis.ids[position - 1] ?? START;
+  const { logits, cache } = model.step(last, position, hypothesis.cache, memory, off);
+  const sum = logSumExp(logits), allowed = applyRules(logits, forced);
+  return topK(allowed, beamSize).filter((id) => allowed[id] > -Infinity).map((id, i) => {
+    const total = Math.fround(hypothesis.sum + Math.fround(logits[id] - sum));
+    const greedy = hypothesis.greedy && i === 0;
+    return {
+      ...hypothesis, ids: [...hypothesis.ids, id], sum: total, cache, greedy,
+      rank: greedy ? Infinity : total,
+    };
+  });
+}
+
+// Equation 14 of "Google's Neural Machine Translation System" (Wu et al., 2016).
+const penalty = (length, alpha) => Math.fround(Math.fround((5 + length) / 6) ** alpha);
+
+// The largest first; of equal ones the first. `Infinity - Infinity` would be no number.
+const sorted = (items, key) => [...items].sort((x, y) => (key(y) > key(x)) - (key(y) < key(x)));

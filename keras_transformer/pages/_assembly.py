@@ -8,7 +8,7 @@ from importlib import resources
 
 # Prevents a token such as "</script>" from ending the script element that contains the data.
 # Unpaired surrogates cannot be written to a file.
-_ESCAPES = {i: f"\\u{i:04x}" for i in (*map(ord, "<>&"), *range(0xD800, 0xE000))}
+_ESCAPES = {i: f"\\u{i:04x}" for i in (*map(ord, "<>&\u2028\u2029"), *range(0xD800, 0xE000))}
 
 
 def read_parts(*names):

@@ -964,7 +964,7 @@ FAULTS = (
     ),
     _fault(
         "text not escaped in the attention page",
-        "make_attention_page",
+        "to_json",
         ".translate(_ESCAPES)",
         "",
         "pages/test_attention_page",

@@ -110,7 +110,7 @@ function showHeads() {
   const { kind } = state, { stack } = KINDS[kind], { n, h } = page.settings;
   find("positions").firstElementChild.checked = !state.off.has("positions");
   find("heads").style.setProperty("--heads", h);
-  find("heads").replaceChildren(...numbersUpTo(n).map((layer) => {
+  replaceContent(find("heads"), ...numbersUpTo(n).map((layer) => {
     const row = make("div", "layer");
     row.append(
       makeSwitch(`${stack} ${layer}`, `${stack} layer ${layer + 1}`),
@@ -147,11 +147,10 @@ function makeSwitch(name, text) {
   return label;
 }
 
-async function flip(name, on) {
+function flip(name, on) {
   if (on) state.off.delete(name);
   else state.off.add(name);
-  await translate();
-  document.querySelector(`[data-name="${name}"]`)?.focus(); // the pictures were drawn anew
+  translate();
 }
 
 // One head

@@ -3,7 +3,7 @@
 const ROW = 38, GAP = 30, MAX_LABEL = 24; // pixels, pixels, characters
 
 function showBeam({ hypotheses, nodes }) {
-  find("hypotheses").replaceChildren(...hypotheses.map(({ ids, text, score }) => {
+  replaceContent(find("hypotheses"), ...hypotheses.map(({ ids, text, score }) => {
     const row = make("li"), button = makeButton("", "", () => forceTokens(ids));
     button.append(make("span", "score", formatNumber(score)), make("span", "", text || "(empty)"));
     button.setAttribute("aria-pressed", text === state.result.text);

@@ -31,7 +31,8 @@ function showCalculation() {
   const scores = vectors.keys.map((x) => sum(multiply(vectors.query, x)) / root);
   const largest = maxAbs([vectors.query, vectors.keys[key]]);
   find("cell-text").textContent = `How much does “${queries[state.query]}” look at “${keys[key]}”?`;
-  find("calculation").replaceChildren(
+  replaceContent(
+    find("calculation"),
     make("h3", "", "1. Query times key"),
     makeVector("query", vectors.query, largest),
     makeVector("key", vectors.keys[key], largest),

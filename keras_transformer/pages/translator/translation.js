@@ -18,6 +18,14 @@ const clean = (token) => token.replace("▁", "");
 const display = (token) => clean(token) || "␣";
 const percent = (x) => `${(100 * x).toFixed(x > 0.0995 ? 0 : x > 0.00995 ? 1 : 2)}%`;
 
+// Replaces what an element contains; the focus stays where it was.
+function replaceContent(parent, ...children) {
+  const focusable = () => [...parent.querySelectorAll("button, input")];
+  const index = focusable().indexOf(document.activeElement);
+  parent.replaceChildren(...children);
+  if (index >= 0) focusable()[index]?.focus({ preventScroll: true });
+}
+
 function showError(text) {
   find("error").textContent = text;
 }
@@ -117,7 +125,7 @@ function showUnknown() {
 // The translation
 
 function showWords() {
-  find("words").replaceChildren(...state.steps.slice(0, state.shown).map(makeWord));
+  replaceContent(find("words"), ...state.steps.slice(0, state.shown).map(makeWord));
 }
 
 function makeWord({ token, id, probability }, i) {
@@ -133,8 +141,6 @@ function makeWord({ token, id, probability }, i) {
 function selectStep(step) {
   stopPlaying();
   showStep(step);
-  const pressed = find("words").children[step];
-  if (document.activeElement === document.body) pressed?.focus();
 }
 
 function showStep(step) {
@@ -184,7 +190,7 @@ function describeSwitch(name) {
 function showCandidates() {
   const { steps, step } = state, before = steps.slice(0, step).map((x) => display(x.token));
   find("so-far").textContent = `Word ${step + 1}: what can follow “${[...before, "…"].join(" ")}”?`;
-  find("candidates").replaceChildren(...steps[step].top.map(({ id, token, probability }) => {
+  replaceContent(find("candidates"), ...steps[step].top.map(({ id, token, probability }) => {
     const row = make("li"), button = makeButton("", "", () => chooseWord(id));
     button.append(make("span", "", id === END ? "[END]" : display(token)), make("span", "", percent(probability)));
     button.style.setProperty("--share", `${100 * probability}%`);

@@ -13,9 +13,9 @@ from keras_transformer.data.corpus import bundled_run_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "title"), [(["run"], "run"), ([], "run"), ([bundled_run_path()], "bundled-run")]
+    ("arguments", "title", "opens"),
+    [(["run"], "run", True), ([], "run", False), ([bundled_run_path()], "bundled-run", True)],
 )
-@pytest.mark.parametrize("opens", [True, False])
 def test_it_opens_the_page_of_a_run(tmp_path, monkeypatch, arguments, title, opens):
     write_run(tmp_path / ("run" if arguments else "runs/run"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))

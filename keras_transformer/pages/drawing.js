@@ -80,7 +80,7 @@ function makeHeading(scope, token) {
 }
 
 function makeCell(query, key, weight) {
-  const text = weight < MIN_WEIGHT ? "" : weight.toFixed(2).replace("0.", ".");
+  const text = weight < MIN_WEIGHT ? "" : weight.toFixed(2).replace(/^0/, "").replace("1.00", "1");
   const cell = make("td", weight === null ? "masked" : weight > DARK ? "dark" : "", text);
   if (weight !== null) cell.style.backgroundColor = `rgb(${shade(weight)})`;
   Object.assign(cell.dataset, { query, key });

@@ -97,7 +97,7 @@ def export_run_page(run, path, overwrite=False, quantization=None, **load_option
     """
     translate = Translate.from_run(run, **load_options)
     examples = _choose_examples(source for source, _ in RunFolder(run).read_test())
-    title = f"The translator {Path(run).resolve().name}"
+    title = f"Translator: {Path(run).resolve().name}"
     export_page(translate, path, overwrite, quantization, title, examples)
 
 

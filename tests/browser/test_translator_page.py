@@ -350,7 +350,7 @@ def test_the_beam_is_shown_and_can_translate(show):
     scores = [float(score.replace("−", "-")) for score, _ in rows]
     assert scores == pytest.approx([x.score for x in expected], abs=2e-3)
     best = browser.find_elements(By.CSS_SELECTOR, "#tree g.best text:not(.score)")
-    assert [x.text for x in best] == [x.removeprefix("▁") for x in expected[0].tokens]
+    assert [x.text for x in best] == ["[START]", *(x.removeprefix("▁") for x in expected[0].tokens)]
     browser.find_element(By.CSS_SELECTOR, "[value=beam]").click()
     wait(browser, lambda: shown_text(browser) == expected[0].text)
 

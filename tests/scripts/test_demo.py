@@ -25,7 +25,7 @@ def test_it_opens_the_page_of_a_run(tmp_path, monkeypatch, arguments, title, ope
     output = run_script("demo.py", *arguments, folder=tmp_path)
     path = Path(url2pathname(urlsplit(*addresses).path))
     assert output == f"{'Opened' if opens else 'Open this page in a browser:'} {path}\n"
-    assert f"<title>The translator {title}</title>" in path.read_text("utf-8")
+    assert f"<title>Translator: {title}</title>" in path.read_text("utf-8")
 
 
 def test_a_missing_run_is_refused(folder):

@@ -13,41 +13,50 @@ function showBeam({ hypotheses, nodes }) {
   find("tree").replaceChildren(makeTree(hypotheses, nodes));
 }
 
-// Returns the row of each node: the best branch straight on, the others below it.
-function placeNodes(nodes, kept) {
-  const children = new Map([[null, []]]), rows = [];
-  nodes.forEach((_, i) => children.set(i, []));
-  nodes.forEach((node, i) => children.get(node.parent).push(i));
-  let free = 0;
-  const rank = (i) => kept.get(i) ?? kept.size + i;
-  const place = (i) => {
-    const inner = children.get(i).sort((x, y) => rank(x) - rank(y));
-    rows[i] = free;
-    inner.forEach((child, k) => {
-      if (k) free += 1;
-      place(child);
-    });
-  };
-  children.get(null).sort((x, y) => rank(x) - rank(y)).forEach((i, k) => {
-    if (k) free += 1;
-    place(i);
-  });
-  return { rows, height: free + 1 };
+// Begins the tree with the start token, which has the index 0.
+function withRoot(nodes) {
+  const root = { parent: null, id: START, token: "[START]", position: 0, sum: 0, score: null };
+  const moved = nodes.map((node) => ({
+    ...node, position: node.position + 1, parent: node.parent === null ? 0 : node.parent + 1,
+  }));
+  return [root, ...moved];
 }
 
-function makeTree(hypotheses, nodes) {
-  const kept = new Map(); // node -> rank of the best hypothesis through it
+// Returns the row of each node. A branch, from a node along its best continuations, is straight and
+// lies in the first row below its parent that is free in all of its columns.
+function placeNodes(nodes, rankOf) {
+  const children = nodes.map(() => []), rows = [], free = [];
+  nodes.slice(1).forEach((node, i) => children[node.parent].push(i + 1));
+  children.forEach((inner) => inner.sort((x, y) => rankOf(x) - rankOf(y)));
+  const place = (first, least) => {
+    const branch = [];
+    for (let i = first; i !== undefined; i = children[i][0]) branch.push(i);
+    const row = Math.max(least, ...branch.map((i) => free[nodes[i].position] ?? 0));
+    for (const i of branch) {
+      rows[i] = row;
+      free[nodes[i].position] = row + 1;
+    }
+    for (const i of branch.reverse()) for (const child of children[i].slice(1)) place(child, row + 1);
+  };
+  place(0, 0);
+  return { rows, height: Math.max(...rows) + 1 };
+}
+
+function makeTree(hypotheses, found) {
+  const nodes = withRoot(found), kept = new Map(); // node -> rank of the best hypothesis through it
   hypotheses.forEach(({ node }, rank) => {
-    for (let i = node; i !== null; i = nodes[i].parent) if (!kept.has(i)) kept.set(i, rank);
+    for (let i = node + 1; i !== null; i = nodes[i].parent) if (!kept.has(i)) kept.set(i, rank);
   });
-  const { rows, height } = placeNodes(nodes, kept), columns = placeColumns(nodes);
+  const { rows, height } = placeNodes(nodes, (i) => kept.get(i) ?? kept.size + i);
+  const columns = placeColumns(nodes);
   const classOf = (i) => (kept.get(i) === 0 ? "kept best" : kept.has(i) ? "kept" : "dropped");
   const placed = nodes.map((node, i) => ({
     ...node, x: columns[node.position], y: rows[i] * ROW, className: classOf(i), label: labelOf(node),
   }));
-  const svg = svgElement("svg", { width: columns.at(-1), height: height * ROW + 6 });
-  svg.append(...placed.filter((x) => x.parent !== null).map((x) => makeEdge(x, placed[x.parent])));
-  svg.append(...placed.map((_, i) => makeNode(placed, i)));
+  const svg = svgElement("svg", { width: columns[MAX_DRAWN + 1] ?? columns.at(-1), height: height * ROW + 6 });
+  const shown = numbersUpTo(placed.length).filter((i) => placed[i].position <= MAX_DRAWN);
+  svg.append(...shown.slice(1).map((i) => makeEdge(placed[i], placed[placed[i].parent])));
+  svg.append(...shown.map((i) => makeNode(placed, i)));
   return svg;
 }
 
@@ -92,18 +101,21 @@ function makeEdge({ x, y, className }, parent) {
 function makeNode(nodes, i) {
   const { x, y, className, label, sum: total, score, parent, token } = nodes[i];
   const group = svgElement("g", { class: `${className}${score === null ? "" : " ended"}` });
-  const before = parent === null ? 0 : nodes[parent].sum, last = percent(Math.exp(total - before));
-  const note = score === null ? total.toFixed(2) : `score ${score.toFixed(2)}`;
+  const note = i === 0 ? "" : score === null ? total.toFixed(2) : `score ${score.toFixed(2)}`;
   group.append(
-    svgElement("title", {}, `${display(token)}: probability ${last}, log probability so far ${formatNumber(total)}`),
     svgElement("rect", { x: x - 3, y, width: Math.max(widthOf(label), 38) + 6, height: ROW - 4, rx: 4 }),
     svgElement("text", { x, y: y + 16 }, label),
     svgElement("text", { x, y: y + 30, class: "score" }, note.replace("-", "−")),
   );
+  if (i === 0) return group;
+  const last = percent(Math.exp(total - nodes[parent].sum));
+  const title = `${display(token)}: probability ${last}, log probability so far ${formatNumber(total)}`;
+  group.append(svgElement("title", {}, title));
   group.addEventListener("click", () => forceTokens(pathTo(nodes, i)));
   return group;
 }
 
+// The ids from the first word to a node.
 function pathTo(nodes, i) {
-  return i === null ? [] : [...pathTo(nodes, nodes[i].parent), nodes[i].id];
+  return i === 0 ? [] : [...pathTo(nodes, nodes[i].parent), nodes[i].id];
 }

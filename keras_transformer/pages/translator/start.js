@@ -66,4 +66,4 @@ async function start() {
   else changeSentence();
 }
 
-start();
+start().catch((error) => showError(`This browser cannot run the translator: ${error.message}`));

@@ -1,6 +1,6 @@
 // The sentence, its translation word by word, and the next words at one position.
 
-const END = 3, UNKNOWN = 1, NBEST = 4;
+const UNKNOWN = 1, START = 2, END = 3, NBEST = 4;
 const DELAY = 250; // milliseconds without typing until the sentence is translated
 const PACE = 700; // milliseconds per word when the translation is played
 
@@ -8,10 +8,11 @@ const PACE = 700; // milliseconds per word when the translation is played
 // chosen from. weights: by kind, [layer][query][head]. forced: the tokens that the reader chose.
 // off: what is switched off; see model.js. whole: the translation with everything switched on.
 // The selection: step, kind, layer, head, query and key. shown: the number of words that are shown
-// while they are played.
+// while they are played. frame: the id of the pending animation frame.
 const state = {
   sentence: "", source: [], steps: [], result: null, weights: {}, forced: [], off: new Set(), whole: null,
   step: 0, kind: "cross", layer: 0, head: null, query: 0, key: 0, shown: Infinity, requests: [],
+  frame: 0,
 };
 
 const clean = (token) => token.replace("▁", "");
@@ -63,15 +64,13 @@ async function translate() {
 const usesBeam = () => document.querySelector("[name=search]:checked").value === "beam";
 
 async function compareWithWhole(send, searchBeam) {
-  const options = { sentence: state.sentence, forced: state.forced, off: [] };
-  const whole = usesBeam() ? (await searchBeam([]))?.hypotheses[0] : await send({ type: "translate", ...options });
+  const { sentence, forced } = state;
+  // The numbers on the page stay those of the translation that is shown.
+  const request = { type: "translate", sentence, forced, off: [], keep: false };
+  const whole = usesBeam() ? (await searchBeam([]))?.hypotheses[0] : await send(request);
   if (!whole) return;
   state.whole = whole.text;
   showNotes();
-  // The worker explains the numbers of its last translation, which must be the one on the page.
-  const ids = state.result.ids;
-  await send({ type: "translate", ...options, off: [...state.off], forced: ids });
-  showCell();
 }
 
 function receiveStep(step) {
@@ -86,7 +85,7 @@ function receiveStep(step) {
       step[kind].forEach((rows, layer) => (state.weights[kind][layer] ??= []).push(...rows));
     }
     state.steps.push(step);
-    showWords();
+    state.frame ||= requestAnimationFrame(showWords);
   }
 }
 
@@ -125,6 +124,7 @@ function showUnknown() {
 // The translation
 
 function showWords() {
+  state.frame = 0;
   replaceContent(find("words"), ...state.steps.slice(0, state.shown).map(makeWord));
 }
 

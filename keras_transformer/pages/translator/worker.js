@@ -49,7 +49,7 @@ const OPERATIONS = {
     return source.encode(sentence);
   },
 
-  * translate({ sentence, forced, off }) {
+  * translate({ sentence, forced, off, keep = true }) {
     const tokens = encodeSource(sentence), found = new Trace();
     yield { source: tokens };
     if (tokens.length === 1) return { ids: [], tokens: [], text: "", score: 0 };
@@ -66,7 +66,7 @@ const OPERATIONS = {
         cross: found.weights("cross", position),
       };
     }
-    trace = found;
+    if (keep) trace = found;
     return describe(step.value[0]);
   },
 

@@ -27,7 +27,7 @@ _ACTIVATIONS = {"relu": "relu", "silu": "silu", "swish": "silu"}
 _MARKER = '<meta name="generator" content="keras_transformer">'  # in page.html
 _INFERENCE = ("tensors", "tokenizer", "model", "search", "worker")
 _EXAMPLE_LENGTHS = (8, 6, 5, 4)  # in words
-_VIEWS = ("client", "translation", "attention", "numbers", "beam", "start")
+_VIEWS = ("client", "translation", "words", "attention", "numbers", "beam", "start")
 
 
 def export_page(

@@ -1,5 +1,6 @@
 """The page that translates gives the translations of Translate, and shows how they were found."""
 
+import contextlib
 import functools
 import gzip
 import os
@@ -134,9 +135,8 @@ def type_in(browser, text):
 
 def wait_for(browser, text):
     script = (
-        "return state.result !== null && state.sentence === arguments[0] && state.whole !== null"
-        " === state.off.size > 0 && document.querySelector('#calculation h3') !== null"
-        " && document.querySelector('#tree svg') !== null"
+        "return state.sentence === arguments[0] && document.body.ariaBusy === 'false'"
+        " && document.querySelector('#calculation h3') !== null"
     )
     wait(browser, lambda: browser.execute_script(script, text))
 
@@ -220,7 +220,20 @@ def test_int8_changes_few_translations(show):
 PIECES = [
     *"aAzZäÄßéİıſΣσςǅﬁ０９٣५_-'’‘´.,!?¿…—–\"„“«»()[]{}<>&@#%/\\|~^$€😀👩‍👧🇩🇪❤️日本語한국어עברית",
     *(" ", "  ", "\t", "\n", "\u00a0", "\u2003", "\u3000", "\u200b", "\ufeff", "\u0085", "\u00ad"),
-    *("\u0308", "\u0301", "e\u0301", "n\u0303", "\u0327", "\u05b0", "\u0e31", "▁", "▁▁"),
+    *(
+        "²",
+        "x³",
+        "½",
+        "\u0308",
+        "\u0301",
+        "e\u0301",
+        "n\u0303",
+        "\u0327",
+        "\u05b0",
+        "\u0e31",
+        "▁",
+        "▁▁",
+    ),
     *("[END]", "[UNK]", "don't", "it’s", "o'clock", "3.5", "U.S.", "Straße", "İstanbul", "ΣΑΣ"),
 ]
 
@@ -353,6 +366,11 @@ def test_the_beam_is_shown_and_can_translate(show):
     assert [x.text for x in best] == ["[START]", *(x.removeprefix("▁") for x in expected[0].tokens)]
     browser.find_element(By.CSS_SELECTOR, "[value=beam]").click()
     wait(browser, lambda: shown_text(browser) == expected[0].text)
+    browser.find_elements(By.CSS_SELECTOR, "#hypotheses button")[2].click()
+    wait(browser, lambda: shown_text(browser) == expected[2].text)
+    wait(browser, lambda: browser.find_element(By.CSS_SELECTOR, "#hypotheses [aria-pressed=true]"))
+    pressed = browser.find_element(By.CSS_SELECTOR, "#hypotheses [aria-pressed=true]")
+    assert pressed.text.endswith(expected[2].text)
 
 
 def test_switches_change_the_translation_and_lead_back(show):
@@ -449,13 +467,17 @@ def test_the_page_fits_the_width_and_has_no_small_text(show, width):
 
 def renderer_memory(browser):
     """Returns the private memory of the renderers of Chromium, in bytes."""
-    processes = browser.execute_cdp_cmd("SystemInfo.getProcessInfo", {})["processInfo"]
-    total = 0
-    for process in processes:
-        if process["type"] != "renderer":
-            continue
-        lines = Path(f"/proc/{process['id']}/smaps_rollup").read_text("utf-8").splitlines()
-        total += sum(int(x.split()[1]) for x in lines if x.startswith("Private_"))
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # the process may have ended
+            parents[int(path.parent.name)] = int(path.read_text("utf-8").rsplit(")")[-1].split()[1])
+    total, descendants = 0, {browser.service.process.pid}
+    while new := {x for x, parent in parents.items() if parent in descendants} - descendants:
+        descendants |= new
+    for process in descendants:
+        if "--type=renderer" in Path(f"/proc/{process}/cmdline").read_text("utf-8"):
+            lines = Path(f"/proc/{process}/smaps_rollup").read_text("utf-8").splitlines()
+            total += sum(int(x.split()[1]) for x in lines if x.startswith("Private_"))
     return 1024 * total
 
 

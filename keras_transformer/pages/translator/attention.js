@@ -5,18 +5,20 @@ const KINDS = {
   encoder: { stack: "encoder", text: "Each word of the sentence looks at the whole sentence." },
   causal: {
     stack: "decoder",
-    text: "Each word of the translation looks at the words before it; it is on the right, they are on the left.",
+    text: "Each word of the translation (right) looks at the words before it (left).",
   },
 };
 const SVG = "http://www.w3.org/2000/svg";
 const MAX_DRAWN = 60; // tokens: a table of more is too large to read
+const MIN_LINE = 0.03; // smaller weights have no line
+const LINE_HEIGHT = 28; // pixels, as in page.css
 
 // The tokens that look (queries) and those that are looked at (keys).
 function tokensOf(kind) {
-  const source = state.source.map(({ token, id }) => id === END ? "[END]" : display(token));
-  const target = state.steps.map(({ token, id }) => id === END ? "[END]" : display(token));
+  const [source, target] = [state.source, state.steps].map((x) => x.map(display));
+  const inputs = ["[START]", ...target.slice(0, -1)];
   const queries = { cross: target, encoder: source, causal: target }[kind];
-  const keys = { cross: source, encoder: source, causal: ["[START]", ...target.slice(0, -1)] }[kind];
+  const keys = { cross: source, encoder: source, causal: inputs }[kind];
   return { queries: queries.slice(0, MAX_DRAWN), keys: keys.slice(0, MAX_DRAWN) };
 }
 
@@ -91,17 +93,26 @@ function selectQuery(query) {
 
 // Draws the lines of all queries, those of one of them more strongly.
 function drawLines(pointed = state.query) {
-  const svg = document.querySelector("#lines svg"), { width } = svg.getBoundingClientRect(), height = 28;
-  const rows = weightsOf(state.kind, state.layer, state.head) ?? [];
-  svg.replaceChildren(...rows.slice(0, Math.min(state.shown, MAX_DRAWN)).flatMap(
-    (weights, query) => [...weights].slice(0, MAX_DRAWN).map((weight, key) => {
-      if (weight < 0.03) return null;
-      const path = document.createElementNS(SVG, "path"), [y, z] = [key, query].map((i) => (i + 0.5) * height);
-      path.setAttribute("d", `M4,${y} C${width / 2},${y} ${width / 2},${z} ${width - 4},${z}`);
-      path.setAttribute("stroke-opacity", weight * (query === pointed ? 1 : 0.22));
-      return path;
-    }).filter((path) => path),
-  ));
+  const svg = document.querySelector("#lines svg"), { width } = svg.getBoundingClientRect();
+  const rows = weightsOf(state.kind, state.layer, state.head) ?? [], paths = [];
+  rows.slice(0, Math.min(state.shown, MAX_DRAWN)).forEach((weights, query) => {
+    weights.slice(0, MAX_DRAWN).forEach((weight, key) => {
+      if (weight < MIN_LINE) return;
+      const [y, z] = [key, query].map((i) => (i + 0.5) * LINE_HEIGHT), middle = width / 2;
+      paths.push(makeSvg("path", {
+        d: `M4,${y} C${middle},${y} ${middle},${z} ${width - 4},${z}`,
+        "stroke-opacity": weight * (query === pointed ? 1 : 0.22),
+      }));
+    });
+  });
+  svg.replaceChildren(...paths);
+}
+
+function makeSvg(tag, attributes, text = "") {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = text;
+  return element;
 }
 
 // All heads
@@ -156,8 +167,9 @@ function flip(name, on) {
 // One head
 
 function showTable() {
-  const { kind, layer, head } = state, { queries, keys } = tokensOf(kind), rows = weightsOf(kind, layer, head);
-  find("matrix-title").textContent = `Layer ${layer + 1}, head ${head + 1}`;
+  const { kind, layer, head } = state, { queries, keys } = tokensOf(kind);
+  const rows = weightsOf(kind, layer, head), title = `Layer ${layer + 1}, head ${head + 1}`;
+  find("matrix-title").textContent = title;
   find("matrix-text").textContent = rows
     ? "A row for each word that looks. Select a cell to see how its number is computed."
     : "This layer is switched off.";
@@ -167,8 +179,10 @@ function showTable() {
   }
   const indices = [numbersUpTo(Math.min(queries.length, state.shown)), numbersUpTo(keys.length)];
   const weightOf = (query, key) => rows[query]?.[key] ?? null;
-  find("table").replaceChildren(makeMatrix(...indices, queries, keys, weightOf, find("matrix-title").textContent));
-  document.querySelectorAll("#table thead th").forEach((x, key) => x.classList.toggle("unknown", isKeyUnknown(key)));
+  find("table").replaceChildren(makeMatrix(...indices, queries, keys, weightOf, title));
+  document.querySelectorAll("#table thead th").forEach((heading, key) => {
+    heading.classList.toggle("unknown", isKeyUnknown(key));
+  });
   fitMatrix(find("table"));
 }
 
@@ -176,7 +190,9 @@ function chooseCell(event) {
   const cell = event.target.closest("tbody td");
   if (!cell || cell.classList.contains("masked")) return;
   state.query = Number(cell.dataset.query);
-  document.querySelectorAll("#right li").forEach((x, query) => x.classList.toggle("selected", query === state.query));
+  document.querySelectorAll("#right li").forEach((item, query) => {
+    item.classList.toggle("selected", query === state.query);
+  });
   drawLines();
   selectKey(Number(cell.dataset.key));
 }

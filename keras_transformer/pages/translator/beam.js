@@ -1,10 +1,11 @@
 // The beam as a tree: a column for each position, a row for each branch.
 
-const ROW = 38, GAP = 30, MAX_LABEL = 24; // pixels, pixels, characters
+const ROW = 38, GAP = 30, MIN_LABEL = 38, MIN_SCORE = 70; // pixels
+const MAX_LABEL = 24; // characters
 
 function showBeam({ hypotheses, nodes }) {
   replaceContent(find("hypotheses"), ...hypotheses.map(({ ids, text, score }) => {
-    const row = make("li"), button = makeButton("", "", () => forceTokens(ids));
+    const row = make("li"), button = makeButton("", "", () => translate(ids));
     button.append(make("span", "score", formatNumber(score)), make("span", "", text || "(empty)"));
     button.setAttribute("aria-pressed", text === state.result.text);
     row.append(button);
@@ -36,7 +37,9 @@ function placeNodes(nodes, rankOf) {
       rows[i] = row;
       free[nodes[i].position] = row + 1;
     }
-    for (const i of branch.reverse()) for (const child of children[i].slice(1)) place(child, row + 1);
+    for (const i of branch.reverse()) {
+      for (const child of children[i].slice(1)) place(child, row + 1);
+    }
   };
   place(0, 0);
   return { rows, height: Math.max(...rows) + 1 };
@@ -51,17 +54,19 @@ function makeTree(hypotheses, found) {
   const columns = placeColumns(nodes);
   const classOf = (i) => (kept.get(i) === 0 ? "kept best" : kept.has(i) ? "kept" : "dropped");
   const placed = nodes.map((node, i) => ({
-    ...node, x: columns[node.position], y: rows[i] * ROW, className: classOf(i), label: labelOf(node),
+    ...node,
+    x: columns[node.position], y: rows[i] * ROW, className: classOf(i), label: labelOf(node),
   }));
-  const svg = svgElement("svg", { width: columns[MAX_DRAWN + 1] ?? columns.at(-1), height: height * ROW + 6 });
+  const width = columns[MAX_DRAWN + 1] ?? columns.at(-1);
+  const svg = makeSvg("svg", { width, height: height * ROW + 6 });
   const shown = numbersUpTo(placed.length).filter((i) => placed[i].position <= MAX_DRAWN);
   svg.append(...shown.slice(1).map((i) => makeEdge(placed[i], placed[placed[i].parent])));
   svg.append(...shown.map((i) => makeNode(placed, i)));
   return svg;
 }
 
-function labelOf({ id, token }) {
-  const text = id === END ? "[END]" : display(token);
+function labelOf(node) {
+  const text = display(node);
   return text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
 }
 
@@ -76,7 +81,7 @@ function widthOf(text) {
 function placeColumns(nodes) {
   const widths = [];
   for (const node of nodes) {
-    const width = Math.max(widthOf(labelOf(node)), node.score === null ? 38 : 70);
+    const width = Math.max(widthOf(labelOf(node)), node.score === null ? MIN_LABEL : MIN_SCORE);
     widths[node.position] = Math.max(widths[node.position] ?? 0, width);
   }
   const edges = [4];
@@ -84,33 +89,29 @@ function placeColumns(nodes) {
   return edges;
 }
 
-function svgElement(tag, attributes, text = "") {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.textContent = text;
-  return element;
-}
-
 function makeEdge({ x, y, className }, parent) {
-  const start = parent.x + widthOf(parent.label) + 5, end = x - 5, top = parent.y + 12, bottom = y + 12;
-  const bend = Math.max(start, x - GAP + 4);
-  const d = `M${start},${top} H${bend} C${end},${top} ${bend},${bottom} ${end},${bottom}`;
-  return svgElement("path", { d, class: className });
+  const start = parent.x + widthOf(parent.label) + 5, end = x - 5, bend = x - GAP + 4;
+  const [top, bottom] = [parent.y + 12, y + 12];
+  const line = `M${start},${top} H${Math.max(start, bend)}`;
+  const curve = `C${end},${top} ${bend},${bottom} ${end},${bottom}`;
+  return makeSvg("path", { d: `${line} ${curve}`, class: className });
 }
 
 function makeNode(nodes, i) {
-  const { x, y, className, label, sum: total, score, parent, token } = nodes[i];
-  const group = svgElement("g", { class: `${className}${score === null ? "" : " ended"}` });
+  const { x, y, className, label, sum: total, score, parent } = nodes[i];
+  const width = Math.max(widthOf(label), MIN_LABEL) + 6;
+  const group = makeSvg("g", { class: `${className}${score === null ? "" : " ended"}` });
   const note = i === 0 ? "" : score === null ? total.toFixed(2) : `score ${score.toFixed(2)}`;
   group.append(
-    svgElement("rect", { x: x - 3, y, width: Math.max(widthOf(label), 38) + 6, height: ROW - 4, rx: 4 }),
-    svgElement("text", { x, y: y + 16 }, label),
-    svgElement("text", { x, y: y + 30, class: "score" }, note.replace("-", "−")),
+    makeSvg("rect", { x: x - 3, y, width, height: ROW - 4, rx: 4 }),
+    makeSvg("text", { x, y: y + 16 }, label),
+    makeSvg("text", { x, y: y + 30, class: "score" }, note.replace("-", "−")),
   );
   if (i === 0) return group;
   const last = percent(Math.exp(total - nodes[parent].sum));
-  const title = `${display(token)}: probability ${last}, log probability so far ${formatNumber(total)}`;
-  group.append(svgElement("title", {}, title));
+  const title = `${display(nodes[i])}: probability ${last}, log probability so far `
+    + formatNumber(total);
+  group.append(makeSvg("title", {}, title));
   group.addEventListener("click", () => forceTokens(pathTo(nodes, i)));
   return group;
 }

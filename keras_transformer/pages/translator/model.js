@@ -62,10 +62,11 @@ class Transformer {
         values: [...values, linear(self.value, input)],
       };
       const query = this.rotate(linear(self.query, input), position, off);
-      x = this.outputOf(layer.norms[0], x, this.attend(self, query, filled, "causal", i, off, trace));
+      const seen = this.attend(self, query, filled, "causal", i, off, trace);
+      x = this.outputOf(layer.norms[0], x, seen);
       const crossQuery = linear(cross.query, this.inputOf(layer.norms[1], x));
-      const context = this.attend(cross, crossQuery, memory[i], "cross", i, off, trace);
-      x = this.outputOf(layer.norms[1], x, context);
+      const found = this.attend(cross, crossQuery, memory[i], "cross", i, off, trace);
+      x = this.outputOf(layer.norms[1], x, found);
       x = this.feedForward(layer, x);
       return filled;
     });
@@ -138,7 +139,8 @@ class Transformer {
     if (base === null || off.has("positions")) return x;
     const size = x.length / heads, half = size / 2, y = new Float32Array(x.length);
     for (let i = 0; i < half; i++) {
-      const angle = angleOf(position, i, size, base), sine = Math.sin(angle), cosine = Math.cos(angle);
+      const angle = angleOf(position, i, size, base);
+      const sine = Math.sin(angle), cosine = Math.cos(angle);
       for (let first = i; first < x.length; first += size) {
         y[first] = x[first] * cosine - x[first + half] * sine;
         y[first + half] = x[first] * sine + x[first + half] * cosine;

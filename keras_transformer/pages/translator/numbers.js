@@ -1,6 +1,6 @@
 // The calculation of one attention weight: q·k, softmax, and the mixture of the values.
 
-let vectors = null; // of the selected query, see `cell` in worker.js
+let vectors = null; // of the selected query: arrays, see `cell` in worker.js
 
 function selectKey(key) {
   state.key = key;
@@ -20,14 +20,13 @@ async function showCell() {
     find("cell-text").textContent = "";
     return;
   }
-  const arrays = (x) => x.map((vector) => [...vector]);
-  vectors = { ...vectors, query: [...vectors.query], keys: arrays(vectors.keys), values: arrays(vectors.values) };
   showCalculation();
 }
 
 function showCalculation() {
-  const { queries, keys } = tokensOf(state.kind), { key } = state, root = Math.sqrt(vectors.query.length);
-  const products = multiply(vectors.query, vectors.keys[key]);
+  const { queries, keys } = tokensOf(state.kind), { key } = state;
+  const size = vectors.query.length, root = Math.sqrt(size);
+  const products = multiply(vectors.query, vectors.keys[key]), total = sum(products);
   const scores = vectors.keys.map((x) => sum(multiply(vectors.query, x)) / root);
   const largest = maxAbs([vectors.query, vectors.keys[key]]);
   find("cell-text").textContent = `How much does “${queries[state.query]}” look at “${keys[key]}”?`;
@@ -38,7 +37,7 @@ function showCalculation() {
     makeVector("key", vectors.keys[key], largest),
     makeVector("product", products, maxAbs([products])),
     makeEntry(products),
-    make("p", "", `Sum ${formatNumber(sum(products))} / √${vectors.query.length} = score ${formatNumber(scores[key])}`),
+    make("p", "", `Sum ${formatNumber(total)} / √${size} = score ${formatNumber(total / root)}`),
     make("h3", "", "2. Softmax of the scores of all words, and the mixture of their values"),
     ...mixtureRows(keys, scores),
   );
@@ -48,7 +47,8 @@ const sum = (numbers) => numbers.reduce((x, y) => x + y, 0);
 
 function makeVector(name, numbers, largest, ...notes) {
   const row = make("div", "vector");
-  row.append(make("span", "", name), makeStrip("", numbers, largest), ...notes.map((x) => make("span", "", x)));
+  const texts = notes.map((note) => make("span", "", note));
+  row.append(make("span", "", name), makeStrip("", numbers, largest), ...texts);
   row.firstElementChild.title = name;
   return row;
 }
@@ -59,7 +59,8 @@ function makeEntry(products) {
   Object.assign(slider, { type: "range", id: "entry", min: 0, max: products.length - 1, value: 0 });
   slider.setAttribute("aria-label", "entry of the vectors");
   const read = () => {
-    const i = Number(slider.value), [x, y] = [vectors.query[i], vectors.keys[state.key][i]].map(formatNumber);
+    const i = Number(slider.value);
+    const [x, y] = [vectors.query[i], vectors.keys[state.key][i]].map(formatNumber);
     output.textContent = `entry ${i + 1}: ${x} × ${y} = ${formatNumber(products[i])}`;
   };
   slider.addEventListener("input", read);
@@ -69,19 +70,20 @@ function makeEntry(products) {
 }
 
 function mixtureRows(keys, scores) {
-  const { values, weights } = vectors, isOff = state.off.has(`${state.kind} ${state.layer} ${state.head}`);
-  const mixture = values[0].map((_, i) => sum(values.slice(0, weights.length).map((x, key) => weights[key] * x[i])));
-  const largest = maxAbs(values);
+  const { kind, layer, head } = state, { values, weights } = vectors, largest = maxAbs(values);
+  const mixedEntry = (i) => sum(weights.map((weight, key) => weight * values[key][i]));
+  const mixture = values[0].map((_, i) => mixedEntry(i));
   const rows = keys.slice(0, weights.length).map((token, key) => {
-    const row = makeVector(token, values[key], largest, formatNumber(scores[key]), weights[key].toFixed(3));
+    const notes = [formatNumber(scores[key]), weights[key].toFixed(3)];
+    const row = makeVector(token, values[key], largest, ...notes);
     row.lastElementChild.className = "bar";
     row.lastElementChild.style.setProperty("--share", `${100 * weights[key]}%`);
     row.classList.toggle("selected", key === state.key);
     return row;
   });
-  const name = isOff ? "mixture (off)" : "mixture";
+  const name = state.off.has(`${kind} ${layer} ${head}`) ? "mixture (off)" : "mixture";
   const header = makeVector("word", [], 1, "score", "weight");
   header.classList.add("quiet");
   header.children[1].replaceWith(make("span", "", "value"));
-  return [header, ...rows, makeVector(name, mixture, largest, "", sum([...weights]).toFixed(3))];
+  return [header, ...rows, makeVector(name, mixture, largest, "", sum(weights).toFixed(3))];
 }

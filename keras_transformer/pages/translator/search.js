@@ -5,13 +5,17 @@ const PADDING = 0, START = 2, END = 3; // UNKNOWN is in tokenizer.js
 const FORBIDDEN = [PADDING, UNKNOWN, START];
 const SHOWN = 12; // number of next words to show
 
-const maxLength = ({ ids, limit }) => Math.min(Math.trunc(2 * (ids.length - 1)) + 8, limit ?? Infinity);
+// Twice the number of source tokens without the end token, and 8.
+const maxLength = ({ ids, limit }) => Math.min(2 * (ids.length - 1) + 8, limit ?? Infinity);
 
 // Sets the logits of forbidden tokens to -Infinity; a forced token is the only one allowed.
 function applyRules(logits, forced) {
   const allowed = logits.slice();
-  if (forced !== undefined) return allowed.fill(-Infinity).map((_, id) => id === forced ? logits[id] : -Infinity);
-  for (const id of FORBIDDEN) allowed[id] = -Infinity;
+  if (forced === undefined) {
+    for (const id of FORBIDDEN) allowed[id] = -Infinity;
+  } else {
+    allowed.fill(-Infinity)[forced] = logits[forced];
+  }
   return allowed;
 }
 
@@ -25,12 +29,12 @@ function* greedySearch(model, request, trace) {
   while (tokens.length < length && last !== END) {
     const step = model.step(last, tokens.length, cache, memory, off, trace), { logits } = step;
     const sum = logSumExp(logits), logProbability = (id) => Math.fround(logits[id] - sum);
+    const describe = (id) => ({ id, probability: Math.exp(logProbability(id)) });
     [last] = topK(applyRules(logits, forced[tokens.length]), 1);
     ({ cache } = step);
     tokens.push(last);
     score = Math.fround(score + logProbability(last));
-    const top = topK(logits, SHOWN).map((id) => ({ id, probability: Math.exp(logProbability(id)) }));
-    yield { id: last, probability: Math.exp(logProbability(last)), top };
+    yield { ...describe(last), top: topK(logits, SHOWN).map(describe) };
   }
   return [{ ids: tokens, score }];
 }
@@ -43,25 +47,29 @@ function* beamSearch(model, request) {
   const { ids, forced = [], off = new Set(), beamSize, nBest = 1 } = request;
   const alpha = Math.fround(request.lengthPenalty ?? 0.6), length = maxLength(request);
   const memory = model.start(ids, off), maxPenalty = penalty(length, alpha), nodes = [];
-  let beam = [{ ids: [], sum: 0, score: -Infinity, ended: false, greedy: true, cache: [], node: null }];
+  const first = { ids: [], sum: 0, score: -Infinity, ended: false, greedy: true };
+  let beam = [{ ...first, cache: [], node: null }];
   for (let position = 0; position < length; position++) {
+    const options = { memory, off, forced: forced[position], beamSize };
     const candidates = beam.flatMap((hypothesis) => hypothesis.ended
       ? [{ ...hypothesis, rank: Infinity }]
-      : extensions(model, hypothesis, position, { memory, off, forced: forced[position], beamSize }));
+      : extensions(model, hypothesis, position, options));
     beam = sorted(candidates, (x) => x.rank).slice(0, beamSize);
     for (const hypothesis of beam) {
       if (hypothesis.ended) continue;
       const last = hypothesis.ids[position];
       hypothesis.ended = last === END || position + 1 >= length;
       hypothesis.greedy &&= !hypothesis.ended;
-      if (hypothesis.ended) hypothesis.score = Math.fround(hypothesis.sum / penalty(position + 1, alpha));
-      const { sum, score, ended } = hypothesis;
-      nodes.push({ parent: hypothesis.node, id: last, position, sum, score: ended ? score : null });
+      const { sum, ended, node } = hypothesis;
+      if (ended) hypothesis.score = Math.fround(sum / penalty(position + 1, alpha));
+      const score = ended ? hypothesis.score : null;
+      nodes.push({ parent: node, id: last, position, sum, score });
       hypothesis.node = nodes.length - 1;
     }
     yield { position };
     // The score of an open hypothesis can be at most its present sum at the maximum length.
-    const bound = Math.max(...beam.map((x) => x.ended ? -Infinity : Math.fround(x.sum / maxPenalty)));
+    const open = beam.filter((x) => !x.ended).map((x) => Math.fround(x.sum / maxPenalty));
+    const bound = Math.max(...open, -Infinity);
     const toBeat = sorted(beam, (x) => x.score)[nBest - 1]?.score ?? -Infinity;
     if (!(bound > toBeat)) break;
   }

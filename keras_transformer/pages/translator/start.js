@@ -31,7 +31,9 @@ function addListeners() {
     clearTimeout(timer);
     changeSentence();
   });
-  for (const input of document.querySelectorAll("[name=search]")) input.addEventListener("change", translate);
+  for (const input of document.querySelectorAll("[name=search]")) {
+    input.addEventListener("change", () => translate());
+  }
   for (const input of document.querySelectorAll("[name=kind]")) {
     input.addEventListener("change", () => chooseKind(input.value));
   }
@@ -51,7 +53,8 @@ function addListeners() {
 async function start() {
   usePalette();
   addListeners();
-  find("examples").replaceChildren(...page.examples.map((text) => makeButton("", text, () => setSentence(text))));
+  const makeExample = (text) => makeButton("", text, () => setSentence(text));
+  find("examples").replaceChildren(...page.examples.map(makeExample));
   clear();
   // What the worker has read is no longer needed here.
   const weights = find("weights").textContent;
@@ -59,8 +62,8 @@ async function start() {
   const { settings, source, target, tensors } = page;
   await ask({ type: "load", page: { settings, source, target, tensors }, weights });
   const { n, h } = settings, millions = (settings.weights / 1e6).toFixed(1);
-  find("about").textContent = `A Transformer with ${n} + ${n} layers of ${h} heads and ${millions} million weights. `
-    + "All of it is in this file and runs on your device; nothing is sent.";
+  find("about").textContent = `A Transformer with ${n} + ${n} layers of ${h} heads and ${millions} `
+    + "million weights. All of it is in this file and runs on your device; nothing is sent.";
   for (const name of ["source", "target", "tensors"]) delete page[name];
   if (page.examples.length && !find("sentence").value) setSentence(page.examples[0]);
   else changeSentence();

@@ -28,7 +28,8 @@ function readTensors(descriptions, buffer) {
     const count = shape.reduce((product, size) => product * size, 1);
     if (dtype === "int8") {
       const scales = take(Float32Array, shape[0]), columns = count / shape[0];
-      tensors[name] = Float32Array.from(take(Int8Array, count), (x, i) => x * scales[(i / columns) | 0]);
+      const rows = take(Int8Array, count);
+      tensors[name] = Float32Array.from(rows, (x, i) => x * scales[Math.floor(i / columns)]);
     } else {
       tensors[name] = Float32Array.from(take(Uint16Array, count), (bits) => HALVES[bits]);
     }

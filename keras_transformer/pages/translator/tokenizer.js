@@ -1,16 +1,19 @@
 // Tokenizes as the Python library `tokenizers` does, by the rules of its JSON files.
 
-// The character classes of that library's regular expressions, which differ from JavaScript's.
-const CLASSES = {
-  "\\w": "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}]",
-  "\\s": "[\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]",
-};
+// The character classes \w and \s of that library's regular expressions differ from JavaScript's.
+// Outside of brackets, \w also has the superscripts and fractions of Latin-1.
+const WORD = "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}]", WORD_OUTSIDE = `[${WORD}²³¹¼½¾]`;
+const WHITE_SPACE =
+  "[\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
 const SPACE = "▁";
 const UNKNOWN = 1;
 
 function toRegExp({ String: text, Regex: pattern }) {
   if (text !== undefined) return text;
-  return new RegExp(pattern.replace(/\\[ws]/g, (name) => CLASSES[name]), "gv");
+  const words = pattern.replace(/\[.*?\]|\\w/g, (part) => (
+    part === "\\w" ? WORD_OUTSIDE : part.replace("\\w", WORD)
+  ));
+  return new RegExp(words.replaceAll("\\s", WHITE_SPACE), "gv");
 }
 
 // Rules of normalization: text -> text. Lower case is that of each character alone, without the

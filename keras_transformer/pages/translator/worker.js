@@ -87,13 +87,13 @@ const OPERATIONS = {
     if (!record) return null;
     const part = (x) => {
       const size = x.length / model.settings.h;
-      return x.slice(head * size, (head + 1) * size);
+      return [...x.slice(head * size, (head + 1) * size)];
     };
     return {
       query: part(record.query),
       keys: record.keys.map(part),
       values: record.values.map(part),
-      weights: record.weights[head],
+      weights: [...record.weights[head]],
     };
   },
 };

@@ -133,12 +133,14 @@ def make_translator_page(translate, quantization=None, title="Translator", examp
 
 
 def _is_page(path):
+    if not path.is_file():
+        return False
     with open(path, encoding="utf-8", errors="replace") as file:
         return _MARKER in file.read(1000)
 
 
 def _check_model(model):
-    if not isinstance(model, TransformerModel) or not model.built:
+    if type(model) is not TransformerModel or not model.built:
         raise ValueError(
             "Only a built `TransformerModel` can be exported to a page. "
             f"Received: {type(model).__name__}"

@@ -415,10 +415,13 @@ def test_words_appear_one_by_one_when_played(show):
 
 def test_the_last_sentence_wins_and_typing_does_not_stall(show):
     browser = show(bundled())
-    browser.execute_script("setSentence(arguments[0]); setSentence('I am hungry.')", "dog " * 900)
-    started = time.perf_counter()
+    browser.execute_script("setSentence(arguments[0])", "dog " * 900)
+    script = (
+        "const [done] = arguments, started = performance.now(); setSentence('I am hungry.');"
+        " setTimeout(() => done(performance.now() - started))"
+    )
+    assert browser.execute_async_script(script) < 500  # milliseconds
     wait_for(browser, "I am hungry.")
-    assert time.perf_counter() - started < 5
     assert shown_text(browser) == "Ich habe Hunger."
 
 
@@ -465,32 +468,36 @@ def test_the_page_fits_the_width_and_has_no_small_text(show, width):
     assert browser.execute_script(script) >= 12
 
 
-def renderer_memory(browser):
-    """Returns the private memory of the renderers of Chromium, in bytes."""
+def worker_memory(browser):
+    """Returns the private memory of the process of Chromium that has a web worker, in bytes."""
     parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # the process may have ended
             parents[int(path.parent.name)] = int(path.read_text("utf-8").rsplit(")")[-1].split()[1])
-    total, descendants = 0, {browser.service.process.pid}
+    descendants = {browser.service.process.pid}
     while new := {x for x, parent in parents.items() if parent in descendants} - descendants:
         descendants |= new
-    for process in descendants:
-        if "--type=renderer" in Path(f"/proc/{process}/cmdline").read_text("utf-8"):
-            lines = Path(f"/proc/{process}/smaps_rollup").read_text("utf-8").splitlines()
-            total += sum(int(x.split()[1]) for x in lines if x.startswith("Private_"))
-    return 1024 * total
+    folders = [Path("/proc", str(process)) for process in descendants]
+    (folder,) = (x for x in folders if any(map(is_worker, x.glob("task/*/comm"))))
+    lines = (folder / "smaps_rollup").read_text("utf-8").splitlines()
+    return 1024 * sum(int(x.split()[1]) for x in lines if x.startswith("Private_"))
+
+
+def is_worker(thread):
+    return thread.read_text("utf-8").startswith("DedicatedWorker")
 
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of processes from /proc")
-@pytest.mark.parametrize(("quantization", "limit"), [(None, 8e6), ("int8", 4e6)])
-def test_it_is_small_and_fast(show, browser, tmp_path, quantization, limit):
-    browser.get("data:text/html,empty")
-    before = renderer_memory(browser)
-    started = time.perf_counter()
+@pytest.mark.parametrize(("quantization", "max_size"), [(None, 8e6), ("int8", 4e6)])
+def test_it_is_small_and_fast(show, browser, tmp_path, quantization, max_size):
     show(bundled(), quantization=quantization, examples=["I am hungry."])
+    started = time.perf_counter()
+    browser.get((tmp_path / "page.html").as_uri())
     wait_for(browser, "I am hungry.")
     opened = time.perf_counter() - started
+    time.sleep(40)  # Chromium frees what is no longer needed when the page is idle
+    memory = worker_memory(browser)
     sentences = [x for x in own_sentences(2000) if len(x.split()) in (11, 12)][:100]
     script = (
         "const [sentences, done] = arguments; (async () => { const times = [];"
@@ -498,11 +505,12 @@ def test_it_is_small_and_fast(show, browser, tmp_path, quantization, limit):
         " await ask({ type: 'translate', sentence, off: [] });"
         " times.push(performance.now() - started); } done(times); })()"
     )
-    times = browser.execute_async_script(script, sentences)
+    duration = np.median(browser.execute_async_script(script, sentences))
     size = (tmp_path / "page.html").stat().st_size
-    memory = renderer_memory(browser) - before
     print(
-        f"{size / 1e6:.1f} MB, open and translated after {opened:.1f} s (with the export), "
-        f"12 words in {np.median(times):.0f} ms, memory {memory / 1e6:.0f} MB"
+        f"{size / 1e6:.1f} MB, first translation {opened:.1f} s after opening, 12 words in "
+        f"{duration:.0f} ms (median), {memory / 1e6:.0f} MB of memory"
     )
-    assert size <= limit and np.median(times) <= 100 and memory < 10 * size
+    browser.get_log("performance")  # this test opens more than one page
+    browser.get((tmp_path / "page.html").as_uri())
+    assert size <= max_size and opened < 2 and duration <= 100 and memory < 50e6

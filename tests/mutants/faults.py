@@ -991,6 +991,20 @@ FAULTS = (
         "pages/test_attention_page",
     ),
     _fault(
+        "matrices of the page that translates not transposed",
+        "_dense",
+        "ops.transpose(layer.kernel)",
+        "ops.reshape(layer.kernel, layer.kernel.shape[::-1])",
+        "pages/test_translator_page",
+    ),
+    _fault(
+        "any file overwritten by the page that translates",
+        "_is_page",
+        "_MARKER in file.read(1000)",
+        "True",
+        "pages/test_translator_page",
+    ),
+    _fault(
         "pretrained matrices not transposed",
         "Checkpoint.load_layer",
         'isinstance(layer, keras.layers.Dense) and suffix == "weight"',

@@ -67,6 +67,9 @@ def test_the_page_has_every_weight_once(tmp_path):
     found = sorted(float(abs(x).sum()) for x in tensors.values())
     expected = sorted(float(abs(x.astype("float16").astype("float32")).sum()) for x in weights)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+    query = np.asarray(translate.model.encoder.layers[0].self_attention.query_projection.kernel)
+    rows = tensors["encoder.0.self_attention.query.weight"]  # one for each output
+    np.testing.assert_allclose(rows, query.T, rtol=1e-3, atol=1e-6)
     assert data["target"]["vocabulary"] == translate.target_tokenizer.tokens(
         range(translate.target_tokenizer.vocab_size)
     )

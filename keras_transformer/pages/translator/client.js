@@ -14,12 +14,12 @@ const pending = new Map(); // id of a request -> { resolve, reject, onStep }
 let lastId = 0;
 
 // Sends a request; see worker.js. Returns a promise of the answer, which is null if the request was
-// cancelled, with the method `cancel`.
-function ask(request, onStep = () => {}) {
+// cancelled, with the method `cancel`. The buffers in `moved` are moved instead of copied.
+function ask(request, onStep = () => {}, moved = []) {
   const id = lastId += 1;
   const promise = new Promise((resolve, reject) => {
     pending.set(id, { resolve, reject, onStep });
-    worker.postMessage({ ...request, id });
+    worker.postMessage({ ...request, id }, moved);
   });
   promise.cancel = () => {
     worker.postMessage({ cancel: id });

@@ -35,6 +35,7 @@ class Transformer {
       bias: tensors["output.bias"] ?? new Float32Array(settings.target_size),
     };
     this.activation = ACTIVATIONS[settings.activation];
+    this.logits = new Float32Array(settings.target_size);
   }
 
   // Encodes the source: returns the keys and values that each decoder layer attends to.
@@ -50,7 +51,8 @@ class Transformer {
     }));
   }
 
-  // Reads a target token: returns the logits of the next one, and the cache with one more position.
+  // Reads a target token: returns the logits of the next one, in memory that the next step reuses,
+  // and the cache with one more position.
   step(id, position, cache, memory, off, trace) {
     let x = this.embed("target", id, position, off);
     const next = this.decoder.map((layer, i) => {
@@ -71,7 +73,7 @@ class Transformer {
       return filled;
     });
     if (this.finalNorms) x = normalize(this.finalNorms.decoder, x);
-    return { logits: linear(this.output, x), cache: next };
+    return { logits: linear(this.output, x, this.logits), cache: next };
   }
 
   encodeLayer(layer, i, xs, off, trace) {

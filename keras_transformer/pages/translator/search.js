@@ -8,15 +8,9 @@ const SHOWN = 12; // number of next words to show
 // Twice the number of source tokens without the end token, and 8.
 const maxLength = ({ ids, limit }) => Math.min(2 * (ids.length - 1) + 8, limit ?? Infinity);
 
-// Sets the logits of forbidden tokens to -Infinity; a forced token is the only one allowed.
-function applyRules(logits, forced) {
-  const allowed = logits.slice();
-  if (forced === undefined) {
-    for (const id of FORBIDDEN) allowed[id] = -Infinity;
-  } else {
-    allowed.fill(-Infinity)[forced] = logits[forced];
-  }
-  return allowed;
+// The best k tokens that may follow: the forced one, or any but the forbidden ones.
+function bestTokens(logits, k, forced) {
+  return forced === undefined ? topK(logits, k, (id) => !FORBIDDEN.includes(id)) : [forced];
 }
 
 // Takes the most probable token at each position; begins with the tokens in `forced`. Yields each
@@ -30,7 +24,7 @@ function* greedySearch(model, request, trace) {
     const step = model.step(last, tokens.length, cache, memory, off, trace), { logits } = step;
     const sum = logSumExp(logits), logProbability = (id) => Math.fround(logits[id] - sum);
     const describe = (id) => ({ id, probability: Math.exp(logProbability(id)) });
-    [last] = topK(applyRules(logits, forced[tokens.length]), 1);
+    [last] = bestTokens(logits, 1, forced[tokens.length]);
     ({ cache } = step);
     tokens.push(last);
     score = Math.fround(score + logProbability(last));
@@ -81,8 +75,8 @@ function* beamSearch(model, request) {
 function extensions(model, hypothesis, position, { memory, off, forced, beamSize }) {
   const last = hypothesis.ids[position - 1] ?? START;
   const { logits, cache } = model.step(last, position, hypothesis.cache, memory, off);
-  const sum = logSumExp(logits), allowed = applyRules(logits, forced);
-  return topK(allowed, beamSize).filter((id) => allowed[id] > -Infinity).map((id, i) => {
+  const sum = logSumExp(logits);
+  return bestTokens(logits, beamSize, forced).map((id, i) => {
     const total = Math.fround(hypothesis.sum + Math.fround(logits[id] - sum));
     const greedy = hypothesis.greedy && i === 0;
     return {

@@ -1,5 +1,6 @@
 // Loads the model and listens to the reader.
 
+const PART = 1 << 16; // characters, a multiple of 4
 const page = JSON.parse(find("data").textContent);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -50,17 +51,28 @@ function addListeners() {
   }).observe(document.body);
 }
 
+// Decodes base64 in parts, because a text of the whole would take as much memory again.
+function decodeBase64(text) {
+  const bytes = new Uint8Array(text.length / 4 * 3 - (text.match(/=*$/)[0].length));
+  for (let i = 0; i < text.length; i += PART) {
+    const part = atob(text.slice(i, i + PART)), start = i / 4 * 3;
+    for (let k = 0; k < part.length; k++) bytes[start + k] = part.charCodeAt(k);
+  }
+  return bytes.buffer;
+}
+
 async function start() {
   usePalette();
   addListeners();
   const makeExample = (text) => makeButton("", text, () => setSentence(text));
   find("examples").replaceChildren(...page.examples.map(makeExample));
   clear();
-  // What the worker has read is no longer needed here.
-  const weights = find("weights").textContent;
+  // What the worker has is no longer needed here.
+  const weights = decodeBase64(find("weights").textContent);
   for (const id of ["data", "weights", "worker"]) find(id).remove();
   const { settings, source, target, tensors } = page;
-  await ask({ type: "load", page: { settings, source, target, tensors }, weights });
+  const model = { settings, source, target, tensors };
+  await ask({ type: "load", page: model, weights }, undefined, [weights]);
   const { n, h } = settings, millions = (settings.weights / 1e6).toFixed(1);
   find("about").textContent = `A Transformer with ${n} + ${n} layers of ${h} heads and ${millions} `
     + "million weights. All of it is in this file and runs on your device; nothing is sent.";

@@ -1,12 +1,6 @@
 // The weights of the page, and the arithmetic on them. A vector is a Float32Array; a matrix has a
 // row for each output. Sums are accumulated in double precision and stored in single precision.
 
-function decodeBase64(text) {
-  const characters = atob(text), bytes = new Uint8Array(characters.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
-  return bytes.buffer;
-}
-
 // All 65,536 numbers of half precision: a sign, 5 bits of exponent and 10 of mantissa.
 const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
   const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, mantissa = bits & 1023;
@@ -16,23 +10,22 @@ const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
 // Reads the tensors, which lie one after the other: { name: Float32Array }. In int8, a matrix is
 // the float32 scale of each row, then its rows of integers.
 function readTensors(descriptions, buffer) {
-  const tensors = {};
+  const view = new DataView(buffer), tensors = {};
   let offset = 0;
-  const take = (ArrayType, count) => {
-    const end = offset + count * ArrayType.BYTES_PER_ELEMENT;
-    const numbers = new ArrayType(buffer.slice(offset, end));
-    offset = end;
-    return numbers;
-  };
   for (const { name, shape, dtype } of descriptions) {
-    const count = shape.reduce((product, size) => product * size, 1);
-    if (dtype === "int8") {
-      const scales = take(Float32Array, shape[0]), columns = count / shape[0];
-      const rows = take(Int8Array, count);
-      tensors[name] = Float32Array.from(rows, (x, i) => x * scales[Math.floor(i / columns)]);
-    } else {
-      tensors[name] = Float32Array.from(take(Uint16Array, count), (bits) => HALVES[bits]);
+    const count = shape.reduce((product, size) => product * size, 1), columns = count / shape[0];
+    const numbers = tensors[name] = new Float32Array(count);
+    if (dtype === "float16") {
+      for (let i = 0; i < count; i++) numbers[i] = HALVES[view.getUint16(offset + 2 * i, true)];
+      offset += 2 * count;
+      continue;
     }
+    const integers = offset + 4 * shape[0];
+    for (let i = 0; i < count; i++) {
+      const scale = view.getFloat32(offset + 4 * Math.floor(i / columns), true);
+      numbers[i] = scale * view.getInt8(integers + i);
+    }
+    offset = integers + count;
   }
   return tensors;
 }
@@ -51,8 +44,7 @@ function dot(x, xStart, y, yStart, size) {
 }
 
 // W x + b, with W of as many rows as b has entries.
-function linear({ weight, bias }, x) {
-  const y = new Float32Array(bias.length);
+function linear({ weight, bias }, x, y = new Float32Array(bias.length)) {
   for (let i = 0; i < y.length; i++) y[i] = dot(weight, i * x.length, x, 0, x.length) + bias[i];
   return y;
 }
@@ -82,11 +74,12 @@ function logSumExp(x) {
   return Math.fround(maximum + Math.log(sum));
 }
 
-// The indices of the k largest numbers, the largest first, of equal ones the first.
-function topK(x, k) {
+// The indices of the k largest allowed numbers, the largest first, of equal ones the first.
+function topK(x, k, isAllowed = () => true) {
   const best = [];
   for (let i = 0; i < x.length; i++) {
     if (best.length === k && !(x[i] > x[best[k - 1]])) continue;
+    if (!isAllowed(i)) continue;
     if (best.length === k) best.pop();
     let place = best.length;
     while (place > 0 && x[i] > x[best[place - 1]]) place--;

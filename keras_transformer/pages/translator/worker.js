@@ -41,7 +41,7 @@ const OPERATIONS = {
   * load({ page, weights }) {
     source = new Tokenizer(page.source);
     target = new Tokenizer(page.target);
-    model = new Transformer(page.settings, readTensors(page.tensors, decodeBase64(weights)));
+    model = new Transformer(page.settings, readTensors(page.tensors, weights));
     return null;
   },
 

@@ -27,7 +27,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = -1
 # Tests spend most of their time compiling, so optimization does not pay.
 test-models test-others test-jax test-slow-models test-slow-others test-slow-jax test-torch test-all-tensorflow test-all-jax test-all-torch parity: export XLA_FLAGS = --xla_backend_optimization_level=0
 
-.PHONY: train train-book translate bundled-run small-bert test test-for test-models test-others test-jax test-torch test-slow test-slow-models test-slow-others test-slow-jax test-all test-all-tensorflow test-all-jax test-all-torch test-browser mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
+.PHONY: train train-book translate bundled-run small-bert test test-for test-models test-others test-jax test-torch test-slow test-slow-models test-slow-others test-slow-jax test-all test-all-tensorflow test-all-jax test-all-torch test-browser page-proof mutants fuzz parity check format bench bench-gpu notebooks docs release-check clean
 
 train: .venv/tensorflow ## train on the bundled corpus; ARGS="--epochs 5" passes flags
 	$(BIN)/python scripts/train.py $(ARGS)
@@ -92,7 +92,10 @@ test-slow-jax: .venv/installed
 	KERAS_BACKEND=jax $(BIN)/python -m pytest -q $(HALVED) -m "slow and every_backend and not exhaustive" $(JAX_TESTS)
 
 test-browser: .venv/browser ## test the web pages in Chromium (Debian packages chromium and chromium-driver)
-	$(BIN)/python -m pytest -q -m browser tests/browser
+	$(BIN)/python -m pytest -q -m "browser and not exhaustive" tests/browser
+
+page-proof: .venv/browser ## compare the page that translates with Translate: thousands of sentences; SENTENCES=FILE adds those of a file
+	SENTENCES="$(SENTENCES)" $(BIN)/python -m pytest -q -s -rs -m "browser and exhaustive" tests/browser $(ARGS)
 
 mutants: .venv/installed ## mutation tests: check that the suite detects a hundred injected faults (15 minutes)
 	$(BIN)/python tests/mutants/run.py $(ARGS)

@@ -52,7 +52,9 @@ if TYPE_CHECKING or "keras" in sys.modules:
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        if name.startswith("_") and name != "__all__":
+        # `from keras_transformer import cli` asks here first, and must not import Keras.
+        is_module = importlib.util.find_spec(f"{__name__}.{name}") is not None
+        if is_module or (name.startswith("_") and name != "__all__"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
             from keras_transformer import _public

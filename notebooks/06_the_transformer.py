@@ -321,6 +321,9 @@ assert np.allclose(model((padded, target)), logits, atol=1e-5)
 #
 # Where do the weights go? Change the sizes, say `d_model` or `n`, and compare the shares. In a
 # small model with many words the embeddings weigh most; in a deep one, the layers.
+#
+# What a single head, a layer or the positions do, a trained model shows: `scripts/demo.py` opens a
+# page that translates in the browser, where each of them can be switched off (`docs/page.md`).
 
 # %%
 variants = {

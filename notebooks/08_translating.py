@@ -204,6 +204,10 @@ Image(f"{scratch.name}/attention.png", width=760)
 # *hat … gekauft*. In layer 2, head 3, *hat* attends to *did*, and *gekauft* to *buy*. But look at
 # *nicht*: head 1 of layer 2 attends to *buy* while it is chosen, the other heads of that layer to
 # *not*. An average over the heads would hide that, and no single head is "the" alignment.
+#
+# `scripts/demo.py` opens a page that shows this for the sentences that you type: all heads, the
+# most probable words at each step, where you may choose another one, and the beam as a tree
+# (`docs/page.md`).
 
 # %%
 negated = "The old woman did not buy the book."

@@ -1,4 +1,4 @@
-"""Serves a local web page that translates sentences and shows the attention weights."""
+"""Opens a web page that translates what is typed and shows how."""
 
 from _environment import run_command
 

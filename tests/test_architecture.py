@@ -123,6 +123,7 @@ import sys
 sys.modules["tensorflow"] = None
 import keras_transformer as kt
 from keras_transformer.training.process import tune_process
+from keras_transformer import cli
 assert "keras" not in sys.modules and not hasattr(kt, "__wrapped__")
 assert "keras" not in sys.modules and set(kt.__all__) <= set(dir(kt))
 for name in kt.__all__:

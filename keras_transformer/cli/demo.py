@@ -1,62 +1,30 @@
-"""Serves a local web page that translates sentences and shows the attention weights."""
+"""Opens a web page that translates what is typed and shows how."""
 
-import keras_transformer as kt
-from keras_transformer.cli.arguments import (
-    add_run,
-    add_search_options,
-    add_weights,
-    given_search_options,
-    integer,
-    load_options,
-    search_options,
-)
+import tempfile
+import webbrowser
+from pathlib import Path
+
+from keras_transformer.cli.arguments import add_weights, load_options
 from keras_transformer.cli.startup import import_backend
-
-TRANSLATIONS = 4  # default number of translations on the page
+from keras_transformer.data.corpus import default_run_path
 
 
 def add_arguments(parser):
-    """Adds the run, the address and the search options."""
-    add_run(parser)
+    """Adds the run and its weights."""
+    parser.add_argument(
+        "run",
+        nargs="?",
+        help="folder of a trained run (default: the newest below runs/, or the bundled one)",
+    )
     add_weights(parser)
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        help="address to listen on; 0.0.0.0 serves the whole network (default: %(default)s, this "
-        "machine only)",
-    )
-    parser.add_argument(
-        "--port",
-        type=integer(0, 65535),
-        default=8000,
-        metavar="INT",
-        help="port to listen on; 0 picks a free port (default: %(default)s)",
-    )
-    add_search_options(
-        parser,
-        beam_size=f"{TRANSLATIONS}, or 1 when sampling",
-        n_best=f"{TRANSLATIONS}, or --beam if it is smaller",
-    )
 
 
 def run(arguments):
-    """Serves the page until Ctrl-C, which exits with code 0."""
-    options = search_options(arguments, **_defaults(arguments))
-    print(f"Loading {arguments.run}; the first translation takes a few more seconds.", flush=True)
-    try:
-        import_backend()
-        from keras_transformer.pages.demo import serve
+    """Writes the page to a temporary file, opens it in the browser and prints its path."""
+    import_backend()
+    from keras_transformer.pages.translator_page import export_run_page
 
-        translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
-        serve(translate, arguments.host, arguments.port, name=arguments.run, **options)
-    except KeyboardInterrupt:
-        print("\nStopped.")
-
-
-def _defaults(arguments):
-    """Returns search options that return several translations."""
-    given = given_search_options(arguments)
-    if given.get("temperature", 0) > 0:
-        return {"n_best": TRANSLATIONS}
-    beam_size = given.get("beam_size", TRANSLATIONS)
-    return {"beam_size": beam_size, "n_best": min(TRANSLATIONS, beam_size)}
+    path = Path(tempfile.mkdtemp(prefix="keras-transformer-"), "translator.html")
+    export_run_page(arguments.run or default_run_path(), path, **load_options(arguments))
+    opened = "Opened" if webbrowser.open(path.as_uri()) else "Open this page in a browser:"
+    print(f"{opened} {path}")

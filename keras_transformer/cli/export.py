@@ -1,4 +1,4 @@
-"""Exports a trained run as a SavedModel, to CTranslate2, or as a smaller run in float16."""
+"""Exports a trained run as a SavedModel, to CTranslate2, as a smaller run, or as a web page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from keras_transformer.cli.startup import import_backend
 
 @dataclass(frozen=True)
 class _Target:
-    write: Callable[..., None]  # (arguments, folder, search options) -> None
-    folder: str  # below RUN/exported
+    write: Callable[..., None]  # (arguments, path, search options) -> None
+    folder: str  # or file, below RUN/exported
     help: str = ""
     quantization: bool = False
     search: bool = False  # a SavedModel fixes the search; the others search when they translate
@@ -45,11 +45,24 @@ def _write_float16(arguments, folder, options):
     export_float16(arguments.run, folder, arguments.overwrite, **load_options(arguments))
 
 
+def _write_page(arguments, path, options):
+    from keras_transformer.pages.translator_page import export_run_page
+
+    weights = load_options(arguments)
+    export_run_page(arguments.run, path, arguments.overwrite, arguments.quantization, **weights)
+
+
 TARGETS = {
     "saved_model": _Target(_write_saved_model, "saved_model/1", search=True),
     "ctranslate2": _Target(_write_ctranslate2, "ctranslate2", quantization=True),
     "float16": _Target(
         _write_float16, "float16", "a run folder of half the size without checkpoints"
+    ),
+    "page": _Target(
+        _write_page,
+        "translator.html",
+        "one HTML file that translates in the browser and shows how",
+        quantization=True,
     ),
 }
 
@@ -65,12 +78,14 @@ def add_arguments(parser):
         required=True,
         help=f"export format: {'; '.join(formats)} (required)",
     )
-    folders = ", ".join(f"RUN/exported/{target.folder}" for target in TARGETS.values())
-    parser.add_argument("--output", help=f"output folder (default: one of {folders})")
+    paths = ", ".join(f"RUN/exported/{target.folder}" for target in TARGETS.values())
+    parser.add_argument(
+        "--output", help=f"output folder, or file of the page (default: one of {paths})"
+    )
     parser.add_argument(
         "--quantization",
         choices=["int8"],
-        help=f"number type, {_only('quantization')} (default: float32)",
+        help=f"number type, {_only('quantization')} (default: float32, in a page float16)",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="overwrite an existing export (default: refuse)"
@@ -80,7 +95,7 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    """Exports the run and prints the output folder."""
+    """Exports the run and prints the output path."""
     target = TARGETS[arguments.to]
     if arguments.quantization and not target.quantization:
         raise ValueError(f"--quantization requires {_only('quantization')}")

@@ -72,7 +72,7 @@ def _write_float16(model, run):
 
         def copy(name, item):
             if isinstance(item, h5py.Dataset):
-                target[name] = _to_float16(item[()], name)
+                target[name] = to_float16(item[()], name)
             else:
                 target.create_group(name)
             target[name].attrs.update(item.attrs)
@@ -81,7 +81,16 @@ def _write_float16(model, run):
     exact.unlink()
 
 
-def _to_float16(values, name):
+def to_float16(values, name):
+    """Returns an array of floats in float16, and any other unchanged.
+
+    Args:
+        values: an array.
+        name: its name for the message.
+
+    Raises:
+        ValueError: if a number is too large.
+    """
     if not np.issubdtype(values.dtype, np.floating):
         return values
     with np.errstate(over="ignore"):

@@ -1,1 +1,1 @@
-"""Web pages: interactive attention weights and a translation demo."""
+"""Web pages: interactive attention weights, and a translator that runs in the browser."""

@@ -1,9 +1,7 @@
 """Interactive attention weights as a self-contained HTML page."""
 
 import html
-import json
 from collections.abc import Iterable
-from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,16 +16,14 @@ from keras_transformer.layers.record_attention import (
     record_attention,
     record_queries_and_keys,
 )
+from keras_transformer.pages._assembly import fill, read_parts, to_json
 
 _VIEW_NAMES = {
     "encoder": "encoder: self-attention of the source",
     "causal": "decoder: causal self-attention of the words read so far",
     "cross": "cross: attention of the word being written to the source",
 }
-_DATA_PLACEHOLDER = "$data"  # in attention_page.html
 _DECIMALS = 3
-# Prevents a token such as "</script>" from ending the script element that contains the data.
-_ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 
 class AttentionView(NamedTuple):
@@ -139,11 +135,8 @@ def make_attention_page(views, title):
     if not views:
         raise ValueError(f"`views` must contain at least one view. Received: views={views}")
     data = {"title": str(title), "views": [_view_data(view) for view in views]}
-    # `json.dumps` escapes all non-ASCII characters, line separators such as U+2028 included.
-    text = json.dumps(data, separators=(",", ":")).translate(_ESCAPES)
-    page = resources.files("keras_transformer.pages").joinpath("attention_page.html")
-    before, after = page.read_text(encoding="utf-8").split(_DATA_PLACEHOLDER)
-    return before + text + after
+    page = read_parts("attention_page.html")
+    return fill(page, drawing=read_parts("drawing.js"), data=to_json(data))
 
 
 def hypothesis_views(hypothesis: Hypothesis) -> list[AttentionView]:

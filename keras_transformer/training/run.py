@@ -369,10 +369,12 @@ def _report(run, config, updates, make_model):
     print(format_samples(sources, translations[:_SAMPLES], references))
     if scores.bleu < _LOW_BLEU:
         print(_low_bleu_causes(run, test, updates))
+    # A page computes only the models of this package.
+    commands = ("demo", "evaluate") if config.model == "transformer" else ("evaluate",)
     print(
         f"\nThe curves are in {run.curves}. Next steps:",
         command_line("translate", run.path, *_model_flag(config), "--", test[0][0]),
-        *(command_line(name, run.path, *_model_flag(config)) for name in ("demo", "evaluate")),
+        *(command_line(name, run.path, *_model_flag(config)) for name in commands),
         command_line("plot", run.path),
         sep="\n  ",
     )

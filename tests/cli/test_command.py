@@ -60,14 +60,13 @@ INVALID = {
     "attention-page run": "give the folder of a run and one sentence",
     "attention-page run one --length-penalty -1": "Received: length_penalty=-1.0",
     "attention-page --bert bert one --weights best": "--weights cannot be combined with --bert",
-    "demo run --port 65536": "--port: must be an integer from 0 to 65535. Received: 65536",
-    "demo run --beam 2 --n-best 3": "Received: n_best=3, beam_size=2",
+    "demo run --beam 2": "unrecognized arguments: --beam 2",
+    "export run --to page --beam 2": "--beam requires --to saved_model",
     "export run --to=--": "argument --to: must not be --",
     "train --run=": "argument --run: must not be empty",
     "train --data=": "argument --data: must not be empty",
     "train-classifier --run=": "argument --run: must not be empty",
     "translate run --file=": "argument --file: must not be empty",
-    "demo run --temperature 1 --beam 2": "Sampling has no beam",
     "prepare-data pairs.tsv ./pairs.tsv": "The output must not be an input file",
     "train-bert --seq-length 4": "--seq-length: must be an integer from 5 to 1024. Received: 4",
     "train-bert --batch-size 1000000": "must be an integer from 1 to 65536. Received: 1000000",
@@ -211,7 +210,6 @@ def test_commands_have_the_search_options():
     for command, missing in {
         "translate": set(),
         "translate-corpus": set(),
-        "demo": set(),
         "evaluate": {"n_best"},
         "attention-page": {"n_best"},
         "export": {"n_best", *sampling},
@@ -278,30 +276,6 @@ def test_a_bug_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr("keras_transformer.cli.plot.run", _raising(KeyError("bug")))
     with pytest.raises(KeyError):
         call(["plot", "run"])
-
-
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        ([], {"beam_size": 4, "n_best": 4}),
-        (["--beam", "2"], {"beam_size": 2, "n_best": 2}),
-        (["--temperature", "1"], {"n_best": 4, "temperature": 1.0}),
-    ],
-)
-def test_the_demo_shows_several_translations(monkeypatch, flags, expected):
-    received = {}
-    monkeypatch.setattr(Translate, "from_run", lambda *arguments, **options: None)
-    monkeypatch.setattr(
-        "keras_transformer.pages.demo.serve", lambda *arguments, **options: received.update(options)
-    )
-    assert call(["demo", "run", *flags])[0] == 0
-    assert received == {"name": "run", **expected}
-
-
-def test_ctrl_c_stops_the_demo(monkeypatch):
-    monkeypatch.setattr(Translate, "from_run", _raising(KeyboardInterrupt()))
-    code, output, errors = call(["demo", "run"])
-    assert (code, errors) == (0, "") and output.endswith("\nStopped.\n")
 
 
 def _raising(error):

@@ -985,7 +985,7 @@ FAULTS = (
     ),
     _fault(
         "text not escaped in the attention page",
-        "make_attention_page",
+        "to_json",
         ".translate(_ESCAPES)",
         "",
         "pages/test_attention_page",
@@ -1010,6 +1010,20 @@ FAULTS = (
         "[SPECIAL_TOKENS[START_ID], *target[:-1]]",
         "list(target)",
         "pages/test_attention_page",
+    ),
+    _fault(
+        "matrices of the page that translates not transposed",
+        "_dense",
+        "ops.transpose(layer.kernel)",
+        "ops.reshape(layer.kernel, layer.kernel.shape[::-1])",
+        "pages/test_translator_page",
+    ),
+    _fault(
+        "any file overwritten by the page that translates",
+        "_is_page",
+        "_MARKER in file.read(1000)",
+        "True",
+        "pages/test_translator_page",
     ),
     _fault(
         "pretrained matrices not transposed",

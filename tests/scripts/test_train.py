@@ -63,7 +63,7 @@ def test_the_next_commands_work_as_printed(folder, output):
     for _, script, *arguments in map(shlex.split, others):
         script = Path(script)
         assert script.parent == SCRIPTS
-        if script.name != "demo.py":  # it runs until it is stopped; see test_demo.py
+        if script.name != "demo.py":  # it opens a browser; see test_demo.py
             assert run_script(script.name, *arguments, folder=folder)
 
 

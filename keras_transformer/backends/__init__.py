@@ -37,5 +37,8 @@ def adam_class() -> type[keras.optimizers.Adam]:
         from keras_transformer.backends.fused_adam import FusedAdam
 
         return FusedAdam
-    # On PyTorch, instances have another class, which updates all variables together.
-    return type(keras.optimizers.Adam())
+    if keras.config.backend() == "torch":
+        # Instances have another class, which updates all variables together. On JAX, making one
+        # would start its devices, and then several processes could no longer join.
+        return type(keras.optimizers.Adam())
+    return keras.optimizers.Adam

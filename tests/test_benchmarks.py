@@ -39,7 +39,7 @@ sys.modules["tensorflow"] = None
 import gpu
 gpu.main()
 """
-    quick = ["--sizes", "tiny", "--language-model", "tiny", "--updates", "1", "--sentences", "4"]
+    quick = ["--sizes", "tiny", "--language-model", "tiny", "--updates", "2", "--sentences", "4"]
     rows = table_rows(run_code(code, *quick, KERAS_BACKEND="jax"))
     what = [row[0] for row in rows]
     for name in ("`Trainer`", "hand-fed", "greedy", "beam 4", "second run", "`fit`"):

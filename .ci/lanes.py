@@ -139,7 +139,7 @@ STAGES = [
         Lane("test-models", "make test-models", 5),
         Lane("all-tensorflow", "make test-all-tensorflow SLICE={slice}", 6),
         Lane("test-others", "make test-others", 5),
-        Lane("parity", "make parity", 4),
+        Lane("parity", "make parity", 5),
         Lane("test-jax", "make test-jax", 3),
         Lane("test-torch", "make test-torch", 2),
         Lane("browser", "make test-browser", 3),

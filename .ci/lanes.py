@@ -141,7 +141,7 @@ STAGES = [
         Lane("test-others", "make test-others", 5),
         Lane("parity", "make parity", 5),
         Lane("test-jax", "make test-jax", 3),
-        Lane("test-torch", "make test-torch", 2),
+        Lane("test-torch", "make test-torch", 4),
         Lane("browser", "make test-browser", 3),
         Lane("docs", "make docs", 2),
     ],

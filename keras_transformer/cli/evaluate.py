@@ -66,15 +66,14 @@ def run(arguments):
 
 def _write_report(arguments, options):
     from keras_transformer.pages.report_page import write_report
-    from keras_transformer.runs.folder import read_references
     from keras_transformer.training.report import make_report
+    from keras_transformer.training.run import test_rows
 
-    test = arguments.test
-    rows = kt.RunFolder(arguments.run).read_test() if test is None else read_references(test)
     translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
     against = kt.Translate.from_run(arguments.against) if arguments.against else None
+    rows = test_rows(arguments.run, arguments.test)
     report = make_report(translate, rows, arguments.tokenize, against, **options)
-    title = f"{arguments.run} on {test or 'its test part'}"
+    title = f"{arguments.run} on {arguments.test or 'its test part'}"
     title += f", compared with {arguments.against}" if against else ""
     write_report(arguments.report, report, title)
     for name, x in report["scores"].items():

@@ -333,10 +333,10 @@ class PrepareDataset:
         """
         if self.tokenizer == "words":
             raise ValueError(f"Streaming needs tokenizer=bpe. Received: tokenizer={self.tokenizer}")
-        held_out = {_normalize_sentence(source) for source, _ in [*validation, *test]}
+        held_out = {normalize_sentence(source) for source, _ in [*validation, *test]}
 
         def rejection_reason(source, target):
-            if _normalize_sentence(source) in held_out:
+            if normalize_sentence(source) in held_out:
                 return _HELD_OUT
             return self._rejection_reason(source, target)
 
@@ -367,7 +367,7 @@ class PrepareDataset:
         targets = collections.defaultdict(list)
         dropped = {_EMPTY: 0, _DUPLICATE: 0, self._too_long(): 0, _HELD_OUT: 0}
         for pair in pairs:
-            source, target = map(_normalize_sentence, pair)
+            source, target = map(normalize_sentence, pair)
             duplicate = target in targets[source]
             reason = _DUPLICATE if duplicate else self._rejection_reason(source, target)
             if reason:
@@ -420,7 +420,7 @@ def _size_of_part(n_sentences, share):
 
 def _remove_held_out(groups, held_out, dropped):
     """Returns the groups whose source is not held out, and counts the removed pairs."""
-    held_out = {_normalize_sentence(source) for source, _ in held_out}
+    held_out = {normalize_sentence(source) for source, _ in held_out}
     kept = [group for group in groups if group[0] not in held_out]
     dropped[_HELD_OUT] = len(_ungroup(groups)) - len(_ungroup(kept))
     return kept
@@ -428,7 +428,7 @@ def _remove_held_out(groups, held_out, dropped):
 
 def _complete_pairs(pairs, dropped):
     """Normalizes given pairs, removes those with an empty side, and counts these."""
-    pairs = [tuple(map(_normalize_sentence, pair)) for pair in pairs]
+    pairs = [tuple(map(normalize_sentence, pair)) for pair in pairs]
     complete = [pair for pair in pairs if all(pair)]
     if removed := len(pairs) - len(complete):
         dropped[_EMPTY] = dropped.get(_EMPTY, 0) + removed
@@ -439,7 +439,7 @@ def _with_references(pairs):
     return [(source, [target]) for source, target in pairs]
 
 
-def _normalize_sentence(sentence):
+def normalize_sentence(sentence):
     """Normalizes Unicode and spaces, so that one sentence never lands in two splits."""
     return " ".join(unicodedata.normalize("NFC", sentence).split())
 

@@ -10,7 +10,7 @@ from keras import ops
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Tensor
 from keras_transformer.models._translator import Translator
-from keras_transformer.models.numpy_transformer import NumpyTransformer, supports_numpy
+from keras_transformer.models.numpy_transformer import NumpyTransformer, softmax, supports_numpy
 
 
 class Ensemble(Translator):
@@ -117,7 +117,7 @@ class _NumpyEnsemble:
 
     def step(self, tokens, position, state):
         pairs = zip(self._models, state.states, strict=True)
-        probabilities = [_softmax(model.step(tokens, position, x)) for model, x in pairs]
+        probabilities = [softmax(model.step(tokens, position, x)) for model, x in pairs]
         return np.log(np.mean(probabilities, axis=0))
 
 
@@ -128,8 +128,3 @@ class _States:
     def select(self, rows, filled, sentences=None):
         for state in self.states:
             state.select(rows, filled, sentences)
-
-
-def _softmax(logits):
-    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)

@@ -335,7 +335,7 @@ class _SelfAttention:
         scores = queries @ keys.swapaxes(2, 3)  # (B, N, S, S)
         if mask is not None:
             scores += mask
-        context = (_softmax(scores) @ values).swapaxes(1, 2)
+        context = (softmax(scores) @ values).swapaxes(1, 2)
         return self.output(context.reshape(len(x), -1))
 
     def start(self, rows, length):
@@ -353,7 +353,7 @@ class _SelfAttention:
         cache[0][:, :, position] = keys.reshape(shape)
         cache[1][:, :, position] = values.reshape(shape)
         keys, values = (z[:, :, : position + 1] for z in cache)
-        weights = _softmax((keys @ queries.reshape(*shape, 1))[..., 0])
+        weights = softmax((keys @ queries.reshape(*shape, 1))[..., 0])
         context = weights[:, :, None] @ values
         return self.output(context.reshape(len(x), -1))
 
@@ -410,7 +410,7 @@ class _CrossAttention:
         scores = queries.swapaxes(1, 2) @ keys.swapaxes(2, 3)  # (B, N, K, S)
         if mask is not None:
             scores += mask
-        context = (_softmax(scores) @ values).swapaxes(1, 2)  # (B, K, N, H)
+        context = (softmax(scores) @ values).swapaxes(1, 2)  # (B, K, N, H)
         return self.output(context.reshape(len(x), -1))
 
 
@@ -434,7 +434,7 @@ def _joined(*layers):
     return _Dense(kernel, np.concatenate([layer.bias for layer in layers]))
 
 
-def _softmax(x):
+def softmax(x):
     """Replaces scores by their softmax over the last axis."""
     x -= np.maximum.reduce(x, axis=-1, keepdims=True)
     np.exp(x, out=x)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from keras_transformer._utils.special_tokens import UNKNOWN_ID
+from keras_transformer.data.dataset import normalize_sentence
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import unknown_share
 from keras_transformer.runs.data_settings import split_mix
@@ -23,7 +24,7 @@ def mixed_pairs(config, number):
     pairs = read_pairs(path, data_limits=config.data_limits)
     if config.parent:
         tested = {source for source, _ in RunFolder(config.parent).read_test()}
-        pairs = [pair for pair in pairs if " ".join(pair[0].split()) not in tested]
+        pairs = [pair for pair in pairs if normalize_sentence(pair[0]) not in tested]
     wanted = round(number * share / (1 - share))
     order = np.random.default_rng(config.seed).permutation(len(pairs))
     return [pairs[i] for i in order[:wanted]]

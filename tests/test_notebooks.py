@@ -11,7 +11,7 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 SOURCES = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
-MAX_BYTES = 300_000
+MAX_BYTES = 250_000
 # Patterns of output that depends on the machine or comes from library logs.
 MACHINE_DEPENDENT = (
     r"/(home|root|tmp|work|Users)/",

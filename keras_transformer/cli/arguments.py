@@ -22,6 +22,15 @@ _SEARCH_HELP = {
     f"{EXTRA_LENGTH}",
     "no_repeat_ngram_size": "forbid n-grams of this size from repeating; 0 allows repetition",
     "allow_unknown": "allow the unknown token in translations",
+    "glossary": "file of pairs, such as terms.tsv: these source terms get these translations",
+    "required_words": "word or phrase that every translation must contain; repeatable",
+    "forbidden_words": "word or phrase that no translation may contain; repeatable",
+    "copy_spans": "copy URLs, e-mail addresses, numbers and placeholders such as {name} unchanged",
+}
+_SEARCH_FLAGS = {
+    "beam_size": "--beam",
+    "required_words": "--require",
+    "forbidden_words": "--forbid",
 }
 
 
@@ -81,17 +90,21 @@ def add_search_options(parser, without=(), **defaults):
         if field.name in without:
             continue
         default = defaults.get(field.name, field.default)
-        help = f"{_SEARCH_HELP[field.name]} (default: {default})"
+        help = f"{_SEARCH_HELP[field.name]} (default: {'none' if default == () else default})"
         options = {"dest": field.name, "default": argparse.SUPPRESS, "help": help}
         if field.type is bool:
             options["action"] = argparse.BooleanOptionalAction
+        elif field.name == "glossary":
+            options["metavar"] = "FILE"
+        elif field.name.endswith("_words"):
+            options["action"], options["metavar"] = "append", "TEXT"
         else:
             options["type"], options["metavar"] = field.type, field.type.__name__.upper()
         group.add_argument(_search_flag(field.name), **options)
 
 
 def _search_flag(name):
-    return "--beam" if name == "beam_size" else "--" + name.replace("_", "-")
+    return _SEARCH_FLAGS.get(name, "--" + name.replace("_", "-"))
 
 
 def given_search_options(arguments):
@@ -116,8 +129,17 @@ def search_options(arguments, **defaults):
         ValueError: if an option is out of range or two options conflict.
     """
     options = {**defaults, **given_search_options(arguments)}
+    if "glossary" in options:
+        options["glossary"] = _read_glossary(options["glossary"])
     SearchOptions(**options)  # validates, before the slow import of Keras
     return options
+
+
+def _read_glossary(path):
+    """Reads terms from a file of pairs, see `read_pairs`, as lists, which JSON can store."""
+    from keras_transformer.data.pairs import read_pairs
+
+    return [list(pair) for pair in read_pairs(path)]
 
 
 def add_output_run(parser, default):

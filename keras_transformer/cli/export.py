@@ -14,6 +14,7 @@ from keras_transformer.cli.arguments import (
     search_options,
 )
 from keras_transformer.cli.startup import import_backend
+from keras_transformer.inference.options import TEXT_OPTIONS
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def add_arguments(parser):
         "--overwrite", action="store_true", help="overwrite an existing export (default: refuse)"
     )
     # A SavedModel is deterministic and returns one translation.
-    add_search_options(parser, without=("n_best", "temperature", "top_k", "top_p", "seed"))
+    without = ("n_best", "temperature", "top_k", "top_p", "seed", *TEXT_OPTIONS)
+    add_search_options(parser, without=without)
 
 
 def run(arguments):

@@ -10,7 +10,7 @@ from keras_transformer._utils.special_tokens import END_ID, PADDING_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.export._tokenizers import check_tokenizers, save_tokenizers
 from keras_transformer.inference.model_search import ModelSearch, stepwise
-from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
+from keras_transformer.inference.options import EXTRA_LENGTH, TEXT_OPTIONS, SearchOptions
 from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END
 from keras_transformer.inference.translate import Translate
 from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
@@ -36,7 +36,7 @@ def export_saved_model(
             number, as in `served/1`.
         overwrite: whether to replace an existing SavedModel. It is replaced only once the new one
             is complete.
-        **options: see `SearchOptions`. Sampling is not supported.
+        **options: see `SearchOptions`. Sampling and required or forbidden texts are not supported.
 
     Raises:
         FileExistsError: if `folder` exists and is not a SavedModel to overwrite.
@@ -64,6 +64,12 @@ def export_saved_model(
         raise ValueError(
             "A SavedModel cannot sample: leave out `temperature`. "
             f"Received: temperature={options.temperature}"
+        )
+    if options.is_constrained:
+        raise ValueError(
+            "A SavedModel searches once and cannot require or forbid texts: leave out "
+            f"{', '.join(f'`{name}`' for name in TEXT_OPTIONS if getattr(options, name))}. "
+            f"Received: {options}"
         )
     check_tokenizers(translate)
     check_overwriting(folder, "saved_model.pb", overwrite)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import keras
@@ -15,21 +16,23 @@ from keras_transformer.inference.model_search import AttentionScores, ModelSearc
 from keras_transformer.inference.numpy_copy import NumpyCopy
 from keras_transformer.inference.numpy_search import NumpySearch, search_in_threads
 from keras_transformer.inference.options import EXTRA_LENGTH
-from keras_transformer.inference.rules import make_constraints
+from keras_transformer.inference.rules import make_constraints, pad_banned
 from keras_transformer.inference.sentences import draw_random_numbers
 from keras_transformer.layers._parts import changed_part
 
 
 class Request(NamedTuple):
-    """A sentence to translate; the last three fields are arguments of `make_constraints`."""
+    """A sentence to translate."""
 
     position: int  # in the list of sentences
     sentence: str
-    prefix: str
     ids: list[int]
-    forced: list[int]
-    min_length: int
+    forced: list[int]  # see `make_constraints`
+    words: list[str | None]  # the given word of each forced token
+    min_length: int  # see `make_constraints`
     max_length: int
+    sample: int = 0  # number of the first sample
+    banned: Sequence[list[int]] = ()  # see `pad_banned`
 
 
 class BatchSearch:
@@ -79,12 +82,15 @@ class BatchSearch:
         find = map if numpy_model is None else search_in_threads
         for batch, output in zip(batches, find(search, batches), strict=True):
             if attention:
-                output["attention"] = self._compute_attention(output, attention)
+                output["attention"] = self.attention_weights(output, attention)
             yield batch, output
 
     def max_length(self, options, source_length):
         """Returns the maximum number of tokens of the translations of sentences of a length."""
-        length = int(options.max_length_ratio * source_length) + EXTRA_LENGTH
+        return self.within_limit(int(options.max_length_ratio * source_length) + EXTRA_LENGTH)
+
+    def within_limit(self, length):
+        """Returns a number of tokens, or that of the positions of the model if it has fewer."""
         return min(length, getattr(self.model, "dec_seq_length", None) or length)
 
     def _batches(self, requests, options):
@@ -113,6 +119,9 @@ class BatchSearch:
             source_length = bucket_length(source_length)
             rows = self._compiled_rows(rows, source_length, options)
         length = self.max_length(options, source_length)
+        longest = max(x.max_length for x in batch)
+        if longest > length:  # required texts make room for themselves
+            length = self.within_limit(bucket_length(longest))
         constraints = [
             make_constraints(x.min_length, x.max_length, length, x.forced) for x in batch
         ]
@@ -123,8 +132,11 @@ class BatchSearch:
             "constraints": np.stack(constraints)[row],
         }
         if options.samples:
-            numbers = draw_random_numbers(ids, length, options)
+            numbers = draw_random_numbers(ids, length, options, [x.sample for x in batch])
             inputs["random_numbers"] = numbers[row].reshape(-1, length)
+        banned = pad_banned([x.banned for x in batch])
+        if banned is not None:
+            inputs["banned"] = banned[row]
         if numpy_model is not None:
             search = NumpySearch(numpy_model, options, with_scores)
         else:
@@ -143,8 +155,14 @@ class BatchSearch:
         full_batch = self._full_batch_size(source_length, options)
         return min(4 ** math.ceil(math.log(rows, 4)), full_batch)
 
-    def _compute_attention(self, result, kind):
-        """Computes the attention weights of each sequence of each sentence."""
+    def attention_weights(self, result, kind, optional=False):
+        """Computes the attention weights of each sequence of each sentence.
+
+        Args:
+            result: the outputs of a search with the source ids.
+            kind: see `run`.
+            optional: whether to return None for a model that stores none, instead of an error.
+        """
         tokens = result["tokens"]
         target = np.roll(tokens, 1, axis=2)
         target[:, :, 0] = START_ID
@@ -153,6 +171,8 @@ class BatchSearch:
             {"source": source, "target": target.reshape(-1, tokens.shape[2])}
         )
         if not found or (kind == "cross" and kind not in found):
+            if optional:
+                return None
             raise ValueError(
                 "`return_attention` and `replace_unknown` need the attention weights of the model. "
                 "An attention layer of your own passes them to `kt.store_attention` in its `call`. "

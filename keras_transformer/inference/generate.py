@@ -14,7 +14,7 @@ from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.inference.model_search import ModelSearch, stepwise
-from keras_transformer.inference.options import SearchOptions
+from keras_transformer.inference.options import TEXT_OPTIONS, SearchOptions
 from keras_transformer.inference.rules import make_constraints
 from keras_transformer.inference.sentences import (
     check_texts,
@@ -22,6 +22,8 @@ from keras_transformer.inference.sentences import (
     trim_padding,
 )
 from keras_transformer.models import LSTMLanguageModel, TransformerLanguageModel
+
+_TRANSLATION_OPTIONS = ("n_best", "min_length_ratio", "max_length_ratio", *TEXT_OPTIONS)
 
 
 class Generate:
@@ -74,8 +76,8 @@ class Generate:
         Args:
             texts: a text, or a list or tuple of texts; "" starts from nothing.
             max_tokens: maximum number of tokens to add to each text.
-            **options: see `SearchOptions`; `n_best` and the length ratios, which are relative to a
-                source, do not apply.
+            **options: see `SearchOptions`; `n_best`, the length ratios, which are relative to a
+                source, and required and forbidden texts do not apply.
 
         Returns:
             A string for a string, a list of strings for a list. Each includes the given text.
@@ -88,7 +90,7 @@ class Generate:
             return self([texts], max_tokens, **options)[0]
         check_texts(texts, "a list of texts")
         check_sizes(max_tokens=max_tokens)
-        for name in ("n_best", "min_length_ratio", "max_length_ratio"):
+        for name in _TRANSLATION_OPTIONS:
             if name in options:
                 raise TypeError(
                     f"`{name}` applies to translation only: leave it out. "

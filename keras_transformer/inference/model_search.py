@@ -57,7 +57,8 @@ class ModelSearch(_Wrapper):
             request: dictionary of
                 "source": int32 (B, S), padded source ids with their end token;
                 "constraints": int32 (B, L), see `make_constraints`;
-                "random_numbers": float32 (B * n, L), for sampling only, see `sample`.
+                "random_numbers": float32 (B * n, L), for sampling only, see `sample`;
+                "banned": int32 (B, M, m), see `pad_banned`, if any sequence is banned.
 
         Returns:
             A dictionary of "tokens" (B, n, L) and, with `with_scores`, "scores" (B, n); see
@@ -81,6 +82,7 @@ class ModelSearch(_Wrapper):
             self.with_forced,
             options.no_repeat_ngram_size,
             options.allow_unknown,
+            request.get("banned"),
         )
         if options.beam_size > 1:
             return beam_search(tokens_to_logits, cache, rules, options)

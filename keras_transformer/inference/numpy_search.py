@@ -51,7 +51,7 @@ class NumpySearch:
             A dictionary of arrays: "tokens" (B, n, L), and "scores" (B, n), unless it is a greedy
             search without scores.
         """
-        options, rules = self.options, _Rules(request["constraints"], self.options)
+        options, rules = self.options, _Rules(request, self.options)
         if options.beam_size > 1:
             state = self.model.start(request["source"], options.beam_size)
             return _beam_search(self.model.step, state, rules, options)
@@ -121,23 +121,28 @@ class _Rules:
     """Rules for the sequences of a search, with the same effect as `rules.Rules`.
 
     Args:
-        constraints: int32 (R, L), see `make_constraints`.
+        request: see `NumpySearch`; its "constraints", int32 (R, L), and "banned", int32 (R, M, m),
+            are used.
         options: the `SearchOptions`.
     """
 
-    def __init__(self, constraints, options):
-        self.constraints = constraints
+    def __init__(self, request, options):
+        self.constraints = constraints = request["constraints"]
+        self.banned = request.get("banned")
         self.options = options
         self.max_lengths = np.count_nonzero(constraints != NO_TOKEN, axis=1)
         self._constrain_tokens = (
             options.no_repeat_ngram_size
+            or self.banned is not None
             or ((constraints > ANY_TOKEN) | (constraints == NOT_END)).any()
         )
         self._forbidden = (PADDING_ID, START_ID, UNKNOWN_ID)[: 2 if options.allow_unknown else 3]
 
     def repeat(self, n):
         """Returns the rules with each row repeated n times, the copies next to each other."""
-        return _Rules(self.constraints.repeat(n, axis=0), self.options)
+        request = {"constraints": self.constraints, "banned": self.banned}
+        repeated = {name: x.repeat(n, axis=0) for name, x in request.items() if x is not None}
+        return _Rules(repeated, self.options)
 
     def apply(self, logits, tokens, position, rows):
         """Sets the logits of forbidden tokens to -inf, in place; see `rules.Rules.apply`.
@@ -156,8 +161,13 @@ class _Rules:
             logits[current == NOT_END, END_ID] = _IMPOSSIBLE
         for i in self._forbidden:
             logits[:, i] = _IMPOSSIBLE
-        if size := self.options.no_repeat_ngram_size:
+        size = self.options.no_repeat_ngram_size
+        if size:
             logits[_repeating_tokens(tokens[:, :position], size)] = _IMPOSSIBLE
+        if self.banned is not None:
+            banned = self.banned[rows]
+            logits[_completing_tokens(tokens[:, :position], banned)] = _IMPOSSIBLE
+        if size or self.banned is not None:
             stuck = logits.max(axis=1) == _IMPOSSIBLE
             logits[stuck, END_ID] = ends[stuck]
         if self._constrain_tokens:
@@ -182,6 +192,24 @@ def _repeating_tokens(tokens, size):
     beginning = tokens[:, None, length - size + 1 :]
     rows, places = np.nonzero((ngrams[..., :-1] == beginning).all(axis=2))
     return rows, ngrams[rows, places, -1]
+
+
+def _completing_tokens(tokens, banned):
+    """Finds the tokens that would complete a banned sequence.
+
+    Args:
+        tokens: int32 (R, T), the tokens found so far.
+        banned: int32 (R, M, m), see `pad_banned`.
+
+    Returns:
+        The rows and the ids of these tokens, two vectors of integers.
+    """
+    before = banned.shape[2] - 1
+    last = np.pad(tokens, ((0, 0), (before, 0)))[:, tokens.shape[1] :]
+    begun = banned[:, :, :before]
+    match = ((begun == PADDING_ID) | (begun == last[:, None])).all(axis=2)
+    rows, places = np.nonzero(match & (banned[:, :, -1] != PADDING_ID))
+    return rows, banned[rows, places, -1]
 
 
 def _extend_rows(step, state, rules, choose, with_scores):

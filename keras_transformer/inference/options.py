@@ -1,6 +1,7 @@
 """Search options."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from keras_transformer._utils.checks import (
     check_integers,
@@ -37,8 +38,17 @@ class SearchOptions:
         no_repeat_ngram_size: size of the n-grams that occur at most once in a translation; 0
             allows all repetitions.
         allow_unknown: whether the unknown token may be chosen.
+        glossary: dictionary, or pairs, of source terms and their translations, which come out as
+            they are written. A term in lowercase also matches capitalized words; of overlapping
+            terms the longest counts.
+        required_words: words or phrases that every translation contains.
+        forbidden_words: words or phrases that no translation contains. Other words that begin with
+            the same tokens may be avoided, too.
+        copy_spans: whether URLs, e-mail addresses, numbers and placeholders such as `{name}` or
+            `%s` come out unchanged.
 
     Raises:
+        TypeError: if a term or word is not a string.
         ValueError: if a value is out of range, or two options exclude each other.
 
     References:
@@ -65,6 +75,10 @@ class SearchOptions:
     max_length_ratio: float = 2.0
     no_repeat_ngram_size: int = 0
     allow_unknown: bool = False
+    glossary: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
+    required_words: tuple[str, ...] = ()
+    forbidden_words: tuple[str, ...] = ()
+    copy_spans: bool = False
 
     def __post_init__(self):
         check_sizes(beam_size=self.beam_size, n_best=self.n_best)
@@ -84,6 +98,8 @@ class SearchOptions:
                 f"min_length_ratio={self.min_length_ratio}"
             )
         self._check_combinations()
+        self._read_texts()
+        self._check_texts()
 
     def _check_combinations(self):
         if self.samples and self.beam_size > 1:
@@ -102,6 +118,46 @@ class SearchOptions:
                 f"Received: n_best={self.n_best}, beam_size={self.beam_size}"
             )
 
+    def _read_texts(self):
+        """Makes tuples of the texts: options are hashed."""
+        glossary = self.glossary
+        pairs = glossary.items() if isinstance(glossary, Mapping) else glossary
+        object.__setattr__(self, "glossary", tuple(map(tuple, pairs)))
+        for name in ("required_words", "forbidden_words"):
+            words = getattr(self, name)
+            if isinstance(words, str):
+                raise TypeError(f"`{name}` must be a list of words. Received: {words!r}")
+            object.__setattr__(self, name, tuple(words))
+
+    def _check_texts(self):
+        targets: dict[str, str] = {}
+        for pair in self.glossary:
+            if len(pair) != 2:
+                raise ValueError(
+                    f"Give a translation for each term of the glossary. Received: {pair!r}"
+                )
+            if targets.setdefault(*pair) != pair[1]:
+                raise ValueError(
+                    "A term of the glossary has two translations: leave one out. "
+                    f"Received: {pair[0]!r}: {targets[pair[0]]!r} and {pair[1]!r}"
+                )
+        wanted = {*targets.values(), *self.required_words}
+        for text in (*targets, *wanted, *self.forbidden_words):
+            if not isinstance(text, str):
+                raise TypeError(f"Terms and words must be strings. Received: {text!r}")
+            if not text.strip():
+                raise ValueError(f"Terms and words must not be empty. Received: {text!r}")
+        if both := sorted(wanted.intersection(self.forbidden_words)):
+            raise ValueError(
+                "A word cannot be required, or the translation of a term, and forbidden. "
+                f"Received: {both[0]!r}"
+            )
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether texts are required or forbidden."""
+        return any(getattr(self, name) for name in TEXT_OPTIONS)
+
     @property
     def samples(self) -> bool:
         """Whether tokens are sampled."""
@@ -113,6 +169,8 @@ class SearchOptions:
         return self.n_best if self.samples else self.beam_size
 
 
+# Options that `Translate` meets with several searches; a single search knows nothing of them.
+TEXT_OPTIONS = ("glossary", "required_words", "forbidden_words", "copy_spans")
 # Tokens added to the maximum length: `max_length_ratio` alone is too tight for short sentences.
 EXTRA_LENGTH = 8
 

@@ -33,26 +33,52 @@ def make_constraints(min_length, max_length, length, forced=()):
     return constraints
 
 
+def pad_banned(banned):
+    """Pads the banned token sequences of each row.
+
+    Args:
+        banned: for each row a list of sequences of ids, none of them empty.
+
+    Returns:
+        int32 (R, M, m) with the padding before each sequence; M and m are powers of 4, so that
+        compiled searches see few shapes. None if there is no sequence.
+    """
+    sequences = [ids for row in banned for ids in row]
+    if not sequences:
+        return None
+    longest = max(map(len, banned)), max(map(len, sequences))
+    shape = [4 ** math.ceil(math.log(n, 4)) for n in longest]
+    padded = np.full((len(banned), *shape), PADDING_ID, "int32")
+    for row, found in zip(padded, banned, strict=True):
+        for place, ids in zip(row, found, strict=False):
+            place[-len(ids) :] = ids
+    return padded
+
+
 class Rules(NamedTuple):
     """Rules for the sequences of a search.
 
-    Shape letters: R rows, L maximum length, V vocabulary.
+    Shape letters: R rows, L maximum length, V vocabulary, M banned sequences of up to m tokens.
 
     Args:
         constraints: int32 (R, L), see `make_constraints`.
         with_forced: whether the constraints may force tokens; False saves the computation.
         no_repeat_ngram_size: size of the n-grams that may occur only once; 0 for no such rule.
         allow_unknown: whether the unknown token may be chosen.
+        banned: int32 (R, M, m), token sequences that may not occur in a row, see `pad_banned`; None
+            for no such rule.
     """
 
     constraints: Any
     with_forced: bool = True
     no_repeat_ngram_size: int = 0
     allow_unknown: bool = False
+    banned: Any = None
 
     def repeat(self, n):
         """Returns the rules with each row repeated n times, the copies next to each other."""
-        return self._replace(constraints=ops.repeat(self.constraints, n, axis=0))
+        banned = None if self.banned is None else ops.repeat(self.banned, n, axis=0)
+        return self._replace(constraints=ops.repeat(self.constraints, n, axis=0), banned=banned)
 
     def max_lengths(self):
         """Returns the maximum length of each row, including the end token, int32 (R,)."""
@@ -61,8 +87,7 @@ class Rules(NamedTuple):
     def apply(self, logits, tokens, position, vocab_axis=1):
         """Sets the logits of forbidden tokens to -inf.
 
-        Where the minimum length and the n-gram rule together forbid every token, the end token is
-        allowed.
+        Where the rules together forbid every token, the end token is allowed.
 
         Args:
             logits: float32 (R, V), or (V, R) if `vocab_axis` is 0.
@@ -85,8 +110,13 @@ class Rules(NamedTuple):
             allowed = ops.logical_or(allowed, special == UNKNOWN_ID)
         masked = ops.where(allowed, logits[first], -math.inf)
         masked = ops.slice_update(logits, (0, 0), masked)
+        forbidden = []
         if self.no_repeat_ngram_size:
-            row, token = _repeating_tokens(tokens, position, self.no_repeat_ngram_size)
+            forbidden.append(_repeating_tokens(tokens, position, self.no_repeat_ngram_size))
+        if self.banned is not None:
+            forbidden.append(_completing_tokens(tokens, position, self.banned))
+        if forbidden:
+            row, token = (ops.concatenate(x) for x in zip(*forbidden, strict=True))
             indices = ops.stack([row, token] if vocab_axis == 1 else [token, row], axis=1)
             impossible = ops.full((ops.shape(row)[0],), -math.inf, dtype=logits.dtype)
             masked = ops.scatter_update(masked, indices, impossible)
@@ -127,6 +157,31 @@ def _repeating_tokens(tokens, position, size):
     for k in range(size - 1):
         last = ops.take(tokens, ops.maximum(position - size + 1 + k, 0), axis=1)
         match = ops.logical_and(match, tokens[:, k : length + k] == ops.expand_dims(last, 1))
-    forbidden = ops.where(match, tokens[:, size - 1 :], PADDING_ID)
-    row = ops.broadcast_to(ops.expand_dims(ops.arange(rows), 1), ops.shape(forbidden))
-    return ops.reshape(row, (-1,)), ops.reshape(forbidden, (-1,))
+    return _flat_pairs(ops.where(match, tokens[:, size - 1 :], PADDING_ID))
+
+
+def _completing_tokens(tokens, position, banned):
+    """Finds the tokens that would complete a banned sequence.
+
+    Args:
+        tokens: int32 (R, L).
+        position: int32 scalar.
+        banned: int32 (R, M, m), see `pad_banned`.
+
+    Returns:
+        The rows and the ids of these tokens, two int32 vectors of length R * M; see
+        `_repeating_tokens`.
+    """
+    before = ops.shape(banned)[2] - 1
+    start = ops.full((ops.shape(tokens)[0], before), PADDING_ID, dtype="int32")
+    tokens = ops.concatenate([start, tokens], axis=1)
+    last = ops.take(tokens, position + ops.arange(before, dtype="int32"), axis=1)
+    begun = banned[:, :, :before]
+    match = ops.logical_or(begun == PADDING_ID, begun == ops.expand_dims(last, 1))
+    return _flat_pairs(ops.where(ops.all(match, axis=2), banned[:, :, -1], PADDING_ID))
+
+
+def _flat_pairs(ids):
+    """Returns the rows and the entries of a matrix as two vectors."""
+    row = ops.broadcast_to(ops.expand_dims(ops.arange(ops.shape(ids)[0]), 1), ops.shape(ids))
+    return ops.reshape(row, (-1,)), ops.reshape(ids, (-1,))

@@ -56,7 +56,7 @@ def check_token_count(number, tokens):
         )
 
 
-def draw_random_numbers(sources, length, options):
+def draw_random_numbers(sources, length, options, first=None):
     """Returns the random numbers for sampling.
 
     They depend on the seed and the sentence only, not on the batch or the backend.
@@ -65,6 +65,7 @@ def draw_random_numbers(sources, length, options):
         sources: a list of ids per sentence.
         length: L, the maximum length.
         options: the `SearchOptions`: seed and n best.
+        first: number of the first sample of each sentence; 0 by default.
 
     Returns:
         float32 (B, n, L), uniform in [0, 1).
@@ -73,9 +74,9 @@ def draw_random_numbers(sources, length, options):
         [
             [
                 np.random.default_rng([options.seed, k, *ids]).random(length, dtype="float32")
-                for k in range(options.n_best)
+                for k in range(start, start + options.n_best)
             ]
-            for ids in sources
+            for start, ids in zip(first or [0] * len(sources), sources, strict=True)
         ]
     )
 

@@ -13,6 +13,7 @@ from keras_transformer.data.corpus import default_run_path
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, encode_source
 from keras_transformer.inference.batch_search import BatchSearch, Request
+from keras_transformer.inference.constrained_search import ConstrainedSearch
 from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.sentences import (
     check_texts,
@@ -350,7 +351,12 @@ class Translate:
         requests = self._make_requests(first, sentences, prefixes, options)
         results = [make_empty() for _ in sentences]
         attention = "cross" if replace_unknown else "any" if return_attention else None
-        found = self._search.run(requests, options, return_scores, attention, self._is_shared)
+        search: BatchSearch | ConstrainedSearch = self._search
+        if options.is_constrained:
+            search = ConstrainedSearch(
+                search, self.source_tokenizer, self.target_tokenizer, options
+            )
+        found = search.run(requests, options, return_scores, attention, self._is_shared)
         for batch, output in found:
             for i, request in enumerate(batch):
                 arguments = (i, request, output, replace_unknown, return_attention)
@@ -374,7 +380,9 @@ class Translate:
                 )
             if tokens:
                 min_length = int(options.min_length_ratio * tokens)
-                requests.append(Request(i, sentence, prefix, ids, forced, min_length, max_length))
+                words = self.target_tokenizer.words(prefix) if prefix else []
+                request = Request(i, sentence, ids, forced, words, min_length, max_length)
+                requests.append(request)
         return requests
 
     def _make_text(self, i, request, output, replace_unknown, return_attention):
@@ -407,16 +415,19 @@ class Translate:
         if "attention" in output:
             row = i * output["tokens"].shape[1] + k
             attention = _crop_attention(output["attention"], row, len(request.ids), len(ids))
-        words = self._unknown_replacements(request, ids, attention if replace_unknown else None)
+        given = output["words"][k] if "words" in output else request.words
+        words = self._unknown_replacements(
+            request, ids, given, attention if replace_unknown else None
+        )
         return self.target_tokenizer.decode(ids, words), ids, attention
 
-    def _unknown_replacements(self, request, ids, attention):
+    def _unknown_replacements(self, request, ids, given, attention):
         """Returns a word for each unknown token of a translation.
 
         In the prefix it is the given word, elsewhere the source word with the highest attention
         weight.
         """
-        words = self.target_tokenizer.words(request.prefix) if request.prefix else []
+        words = [*given, *[None] * len(ids)][: max(len(ids), len(given))]
         if attention is not None:
             sources = self.source_tokenizer.words(request.sentence)
             if isinstance(self.target_tokenizer, WordTokenizer):
@@ -424,8 +435,10 @@ class Translate:
                 # unknown tokens are single characters, which are copied as they are.
                 sources = ["▁" + word.lstrip("▁") for word in sources]
             weights = attention["cross"].mean(axis=(0, 1))[:, : len(sources)]
-            words += [sources[row.argmax()] for row in weights[len(words) :]]
-        return [word for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
+            likely = [sources[row.argmax()] for row in weights]
+            words = [word or other for word, other in zip(words, likely, strict=False)]
+        unknown = "▁" + SPECIAL_TOKENS[UNKNOWN_ID]
+        return [word or unknown for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
 
 
 def _check_same_tokenizers(tokenizers, run):

@@ -18,6 +18,7 @@ from translating import shared_translate, write_run
 
 from keras_transformer import SearchOptions, Translate
 from keras_transformer.cli import COMMANDS, main, make_parser
+from keras_transformer.inference.options import TEXT_OPTIONS
 
 SCRIPT_NAMES = {
     "attention-page": "attention_html.py",
@@ -205,17 +206,32 @@ def test_the_package_declares_the_command():
 
 def test_commands_have_the_search_options():
     names = {field.name for field in dataclasses.fields(SearchOptions)}
-    assert names == {*BEAM_SEARCH, *SAMPLING}
+    assert names == {*BEAM_SEARCH, *SAMPLING, *TEXT_OPTIONS}
     sampling = {"temperature", "top_k", "top_p", "seed"}
     for command, missing in {
         "translate": set(),
         "translate-corpus": set(),
         "evaluate": {"n_best"},
         "attention-page": {"n_best"},
-        "export": {"n_best", *sampling},
+        "export": {"n_best", *sampling, *TEXT_OPTIONS},
     }.items():
         found = {action.dest for action in make_parser(command)._actions}
         assert names - found == missing, command
+
+
+def test_glossary_required_and_forbidden_words(tmp_path):
+    (tmp_path / "run").mkdir()
+    write_run(tmp_path / "run")
+    (tmp_path / "terms.tsv").write_text("two\tvier\n", encoding="utf-8")
+    arguments = ("translate.py", "run", "one two 12", "--glossary", "terms.tsv", "--copy-spans")
+    words = ("--require", "zwei", "--require", "eins", "--forbid", "drei")
+    printed = run_script(*arguments, *words, folder=tmp_path)
+    assert {"vier", "12", "zwei", "eins"} <= set(printed.split()) and "drei" not in printed
+    (tmp_path / "terms.tsv").write_text("two\tvier\ntwo\tdrei\n", encoding="utf-8")
+    code, _, error = call(
+        ["translate", str(tmp_path / "run"), "two", "--glossary", str(tmp_path / "terms.tsv")]
+    )
+    assert code and error.endswith("Received: 'two': 'vier' and 'drei'\n")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from keras_transformer.inference import numpy_search
 from keras_transformer.inference.model_search import ModelSearch
 from keras_transformer.inference.numpy_search import NumpySearch
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import make_constraints
+from keras_transformer.inference.rules import make_constraints, pad_banned
 from keras_transformer.models import TransformerModel
 from keras_transformer.models.numpy_transformer import NumpyTransformer
 
@@ -243,19 +243,22 @@ NUMPY_CASES = {
     "beam": ({"beam_size": 3, "n_best": 2}, {}),
     "wide beam, forced": ({"beam_size": 20, "n_best": 20, "length_penalty": 0.0}, {"forced": [6]}),
     "beam, no repetition": ({"beam_size": 4, "no_repeat_ngram_size": 1}, {"min_length": 3}),
-    "samples": ({"temperature": 0.7, "n_best": 3}, {}),
+    "beam, banned sequences": ({"beam_size": 3}, {"banned": True}),
+    "samples, banned sequences": ({"temperature": 0.7, "n_best": 3}, {"banned": True}),
     "samples of the best tokens": ({"temperature": 1.5, "top_k": 4, "top_p": 0.9}, {}),
 }
-NUMPY_QUICK = ("no repeated bigram, forced", "beam", "samples of the best tokens")
+NUMPY_QUICK = ("no repeated bigram, forced", "beam, banned sequences", "samples of the best tokens")
 
 
-def request_for(options, min_length=0, forced=()):
+def request_for(options, min_length=0, forced=(), banned=False):
     constraints = [make_constraints(min_length, n, 8, forced) for n in MAX_LENGTHS]
     request = {"source": SOURCES, "constraints": np.stack(constraints)}
     if options.samples:
         rows = len(SOURCES) * options.n_best
         random_numbers = np.random.default_rng(5).random((rows, 8), "float32")
         request["random_numbers"] = random_numbers
+    if banned:  # other sequences in each row, and none in the last
+        request["banned"] = pad_banned([[[4 + i], [5, 6], [7, 4, 5]] for i in range(5)] + [[]])
     return request
 
 

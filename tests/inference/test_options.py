@@ -94,3 +94,33 @@ def test_top_k_and_top_p_without_temperature_are_refused(some):
 def test_n_best_above_beam_size_is_refused():
     check_combination_refused("n_best=3, beam_size=2", n_best=3, beam_size=2)
     check_combination_refused("n_best=2, beam_size=1", n_best=2)
+
+
+def test_texts_become_tuples():
+    options = SearchOptions(glossary={"a": "b"}, forbidden_words=["c"])
+    assert options == SearchOptions(glossary=[["a", "b"]], forbidden_words=("c",))
+    assert options.is_constrained and hash(options)
+    assert not SearchOptions().is_constrained
+
+
+@pytest.mark.parametrize(
+    "texts",
+    (
+        {"glossary": [("a", "b", "c")]},
+        {"glossary": [("a", "b"), ("a", "c")]},
+        {"glossary": {"a": " "}},
+        {"required_words": [""]},
+        {"required_words": ["a"], "forbidden_words": ["a"]},
+        {"glossary": {"a": "b"}, "forbidden_words": ["b"]},
+    ),
+    ids=str,
+)
+def test_texts_that_contradict_each_other_are_refused(texts):
+    with pytest.raises(ValueError, match="Received: "):
+        SearchOptions(**texts)
+
+
+@pytest.mark.parametrize("texts", ({"glossary": {"a": 1}}, {"forbidden_words": "a"}), ids=str)
+def test_texts_of_another_type_are_refused(texts):
+    with pytest.raises(TypeError, match="Received: "):
+        SearchOptions(**texts)

@@ -9,7 +9,14 @@ from translating import markov, markov_score
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.inference.beam import beam_search
 from keras_transformer.inference.options import SearchOptions
-from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END, Rules, make_constraints
+from keras_transformer.inference.rules import (
+    ANY_TOKEN,
+    NO_TOKEN,
+    NOT_END,
+    Rules,
+    make_constraints,
+    pad_banned,
+)
 from keras_transformer.inference.search import greedy_search, sample
 
 VOCAB_SIZE = 8
@@ -150,6 +157,15 @@ class TestApply:
         assert allowed(rules) == [[END_ID, 4, 5, 6, 7]]
         (found,) = allowed(rules, (4, 5, 6, 5, 7, 4, 5), position=7)
         assert set(found) == {END_ID, 4, 5, 6, 7} - forbidden
+
+    def test_banned_sequences_are_not_completed(self):
+        banned = [[[5, 6], [4, 5, 7]], [[6], [7, 7, 7, 7]], []]
+        rules = rules_of(*[[ANY_TOKEN] * 8] * 3, banned=ops.convert_to_tensor(pad_banned(banned)))
+        free = [END_ID, 4, 5, 6, 7]
+        assert allowed(rules) == [free, [END_ID, 4, 5, 7], free]
+        assert allowed(rules, (4, 5), position=2) == [[END_ID, 4, 5], [END_ID, 4, 5, 7], free]
+        assert allowed(rules, (7, 7, 7), position=3) == [free, [END_ID, 4, 5], free]
+        assert pad_banned([[], []]) is None
 
     def test_end_token_is_allowed_where_nothing_else_is(self):
         """After all four words have occurred, the end token and forced tokens remain allowed."""

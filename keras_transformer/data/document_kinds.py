@@ -139,8 +139,8 @@ _TAG = re.compile(
     re.DOTALL,
 )
 _TAG_START = re.compile("<(?=[a-zA-Z/!?])")
-_CHARACTER = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{1,32});?")
-_SPACES_OR_CHARACTER = re.compile(rf"\s+|{_CHARACTER.pattern}")
+CHARACTER = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{1,32});?")
+_SPACES_OR_CHARACTER = re.compile(rf"\s+|{CHARACTER.pattern}")
 _UNTRANSLATED = re.compile(r"""\stranslate\s*=\s*["']?no\b""", re.IGNORECASE)
 _INLINE = {
     *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font"),
@@ -189,13 +189,13 @@ def _html_text(text, start, end):
     """Returns the pieces of text between two tags."""
     pieces = []
     for found in _SPACES_OR_CHARACTER.finditer(text, start, end):
-        raw = found[0]
-        character = html.unescape(raw) if raw.startswith("&") else raw
-        if raw == " " or (raw.startswith("&") and (len(character) != 1 or raw == character)):
+        raw, character = found[0], html.unescape(found[0])
+        if raw == " " or (raw.startswith("&") and raw == character):
             continue
+        kind = "char" if len(character) == 1 else "atom"
+        kind = kind if raw.startswith("&") else "break"
         pieces.append(Piece("text", start, found.start()))
-        kind = ("char", character) if raw.startswith("&") else ("break", "")
-        pieces.append(Piece(kind[0], *found.span(), kind[1]))
+        pieces.append(Piece(kind, *found.span(), character))
         start = found.end()
     return [*pieces, Piece("text", start, end)]
 

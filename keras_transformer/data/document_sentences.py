@@ -5,7 +5,7 @@ import difflib
 import html
 import re
 
-from keras_transformer.data.document_kinds import ESCAPES, NOT_AT_START
+from keras_transformer.data.document_kinds import CHARACTER, ESCAPES, NOT_AT_START
 
 _DEPTH = 20  # of nested phrases; further ones are single marks
 _TRIES = 8  # number of places of a phrase that are tried
@@ -14,7 +14,6 @@ _FULL_STOPS = (".", "。")
 _ENDS = (*_FULL_STOPS, "!", "?", "…", ":", ";", ",", "！", "？", ")", '"', "“", "”", "»", "'")
 _WORD = re.compile(r"\w")
 _TAG_START = re.compile("<[a-zA-Z/!?]")
-_CHARACTER = re.compile(r"&#?\w{1,32};?")
 
 
 @dataclasses.dataclass
@@ -266,7 +265,7 @@ class _Target:
         if self._kind != "html" or self._written.get(following, [following])[:1] != [following]:
             return False  # what follows is written in another way
         if self.text[i] == "&":
-            found = _CHARACTER.match(self.text, i, end)
+            found = CHARACTER.match(self.text, i, end)
             return bool(found) and html.unescape(found[0]) != found[0]
         return bool(_TAG_START.match(self.text, i, end))
 

@@ -17,7 +17,7 @@ from keras import ops
 from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer._utils.hdf5 import check_hdf5
-from keras_transformer._utils.reading import excerpt, read_json, read_text
+from keras_transformer._utils.reading import excerpt, read_json, read_text, shorten
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
@@ -308,7 +308,7 @@ class RunFolder:
         except (ValueError, OSError, KeyError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(
                 f"{file} does not match {self._described_by}: it belongs to another run or is "
-                f"damaged. Received: {error}"
+                f"damaged. Received: {shorten(' '.join(str(error).split()), 500)}"
             ) from None
         return model
 

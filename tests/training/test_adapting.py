@@ -10,6 +10,7 @@ from run_script import run_script
 from tiny import PAIRS, WORDS, CallAt, make_dataset
 
 import keras_transformer as kt
+from keras_transformer.models.marian import read_marian
 from keras_transformer.training.adapting import describe_fit, mixed_pairs
 from keras_transformer.training.run import make_batches
 
@@ -87,10 +88,45 @@ def test_an_interrupted_adapted_run_resumes_exactly(folder, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
+def test_a_published_marian_model_is_adapted_resumed_and_adapted_again(tmp_path):
+    from marian_files import publish_marian, read_sentences  # skips without SentencePiece
+
+    (tmp_path / "opus").mkdir()
+    publish_marian(tmp_path / "opus")
+    pairs = list(zip(*read_sentences(200), strict=True))
+    kt.write_pairs(tmp_path / "mine.tsv", pairs)
+
+    def train(*arguments):
+        common = ("--dtype", "float32", "--batch-size", "32")
+        return run_script("train.py", *arguments, *common, folder=tmp_path)
+
+    first = ("--from", "opus", "--data", "mine.tsv", "--mix", "mine.tsv:0.5", "--run", "first")
+    train(*first, "--epochs", "1", "--learning-rate-scale", "1e-9")
+    model, *tokenizers = read_marian(tmp_path / "opus")
+    for ours, theirs in zip(weights(tmp_path / "first"), model.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    shutil.rmtree(tmp_path / "opus")  # the run needs only its folder, and the mixed pairs
+    read = kt.RunFolder(tmp_path / "first").read_tokenizers()
+    assert [x.to_json() for x in read] == [x.to_json() for x in tokenizers]
+    sentences = [source for source, _ in pairs[:5]]
+    translate = kt.Translate.from_run(tmp_path / "first")
+    assert translate(sentences) == kt.Translate(model, *tokenizers)(sentences)
+    train("--from", "first", "--data", "mine.tsv", "--run", "second", "--epochs", "1")
+    config = kt.RunFolder(tmp_path / "second").read_config()
+    assert config.parent == "first" and config.activation == "swish"
+    resume = ("--run", "second", "--resume", "--epochs", "2")
+    printed = train(*resume)
+    assert "Epoch 2/2" in printed and "demo.py" not in printed
+
+
 def damage(path, name):
     """Damages a copy of a run."""
     run = kt.RunFolder(path)
-    if name == "unfinished":
+    if name == "BERT":
+        (path / "config.json").write_text('{"model_type": "bert"}')
+        (path / "model.safetensors").touch()
+    elif name == "unfinished":
         run.weights.unlink()
     elif name == "another vocabulary":
         words = [*PAIRS, *((f"{x} {x}s", x) for x, _ in PAIRS)]
@@ -109,6 +145,7 @@ def damage(path, name):
         ("target_tokenizer.json", "target_tokenizer.json is not valid JSON"),
         ("best.weights.h5", "does not match"),
         ("unfinished", "is not a finished run: it has no weights/best.weights.h5"),
+        ("BERT", "expected marian. Received: 'bert'"),
         ("another vocabulary", "belongs to another run or is damaged"),
     ],
 )

@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from quick import exhaustive_on_jax
 from run_script import run_script
 from tiny import PAIRS, WORDS, CallAt, make_dataset
 
@@ -88,13 +89,14 @@ def test_an_interrupted_adapted_run_resumes_exactly(folder, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
+@exhaustive_on_jax
 @pytest.mark.slow
 def test_a_published_marian_model_is_adapted_resumed_and_adapted_again(tmp_path):
     from marian_files import publish_marian, read_sentences  # skips without SentencePiece
 
     (tmp_path / "opus").mkdir()
     publish_marian(tmp_path / "opus")
-    pairs = list(zip(*read_sentences(200), strict=True))
+    pairs = [(x[:9], y[:9]) for x, y in zip(*read_sentences(200), strict=True)]  # few lengths
     kt.write_pairs(tmp_path / "mine.tsv", pairs)
 
     def train(*arguments):

@@ -10,6 +10,7 @@ from keras_transformer.data.dataset import (
     PrepareDataset as PrepareDataset,
     PreparedDataset as PreparedDataset,
 )
+from keras_transformer.data.documents import Document as Document
 from keras_transformer.data.images import AugmentedImages as AugmentedImages
 from keras_transformer.data.marian_tokenizer import MarianTokenizer as MarianTokenizer
 from keras_transformer.data.next_words import (

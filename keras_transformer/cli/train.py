@@ -79,5 +79,7 @@ def _make_config(run_folder, settings, resume):
             f"Received: {run_folder.path}"
         )
     if settings.get("parent") is not None:
-        return kt.RunFolder(settings["parent"]).read_config().adapted(**settings)
+        from keras_transformer.training.adapting import parent_folder
+
+        return parent_folder(settings["parent"]).read_config().adapted(**settings)
     return RunConfig(**settings)

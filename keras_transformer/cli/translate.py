@@ -1,11 +1,13 @@
 """Translates sentences from arguments, a file or standard input with a trained run."""
 
+import contextlib
 import itertools
 import sys
 from pathlib import Path
 
 import keras_transformer as kt
 from keras_transformer._utils.command_line import command_line
+from keras_transformer._utils.files import atomic_replace
 from keras_transformer.cli.arguments import (
     add_ensemble,
     add_search_options,
@@ -40,6 +42,16 @@ def add_arguments(parser):
         "--file", help="text file with one sentence per line (default: standard input)"
     )
     parser.add_argument(
+        "--document",
+        metavar="LANGUAGE",
+        help="translate --file as a whole document in this language, such as en: its suffix is "
+        ".txt, .md, .srt or .html, and its lines and markup are kept (default: sentences)",
+    )
+    parser.add_argument(
+        "--output",
+        help="file for the translations, replaced when all are there (default: standard output)",
+    )
+    parser.add_argument(
         "--attention",
         metavar="PNG",
         help="plot the attention weights of one sentence to this file (default: no plot)",
@@ -52,6 +64,7 @@ def run(arguments):
     _use_default_run(arguments)
     _check(arguments)
     options = search_options(arguments)
+    document = _read_document(arguments, options)
     _say(f"Loading {arguments.run}; the first translation takes a few more seconds.")
     import_backend()
     translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
@@ -61,8 +74,17 @@ def run(arguments):
             f"{translate.source_tokenizer.vocab_size:,} English words. To train another one: "
             f"{command_line('train', '--help')}"
         )
+    with _output(arguments.output) as output:
+        if document is not None:
+            translations = translate(document.sentences, **options)
+            output.write(document.translated(translations))
+        else:
+            _translate_sentences(translate, arguments, options, output)
+
+
+def _translate_sentences(translate, arguments, options, output):
     for hypotheses, sentence in _stream(translate, arguments, options):
-        _print(hypotheses, _with_scores(options))
+        _print(hypotheses, _with_scores(options), output)
         if sys.stdout.isatty() and (words := translate.source_tokenizer.unknown_words(sentence)):
             _say(f"  (unknown: {', '.join(words)})")
         if arguments.attention:
@@ -86,6 +108,27 @@ def _check(arguments):
         raise ValueError("give sentences or a file, not both")
     if arguments.attention and len(arguments.sentences) != 1:
         raise ValueError("--attention plots one sentence: give exactly one as an argument")
+    if arguments.document and not arguments.file:
+        raise ValueError("--document LANGUAGE requires --file")
+
+
+def _read_document(arguments, options):
+    """Returns the `Document` to translate, or None for single sentences."""
+    if arguments.document is None:
+        return None
+    if _with_scores(options):
+        raise ValueError("a document has one translation: leave --n-best out")
+    return kt.Document.read(arguments.file, arguments.document)
+
+
+@contextlib.contextmanager
+def _output(path):
+    """Yields standard output, or a file that replaces the one at `path` when it is complete."""
+    if path is None:
+        yield sys.stdout
+        return
+    with atomic_replace(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as x:
+        yield x
 
 
 def _stream(translate, arguments, options):
@@ -111,7 +154,9 @@ def _with_scores(options):
     return options.get("n_best", 1) > 1
 
 
-def _print(hypotheses, with_scores):
+def _print(hypotheses, with_scores, output):
     for hypothesis in hypotheses:
         text = f"{hypothesis.score:.3f}\t{hypothesis.text}" if with_scores else hypothesis.text
-        print(text, flush=True)  # a program reading from a pipe may be waiting for the line
+        print(
+            text, file=output, flush=True
+        )  # a program reading from a pipe may be waiting for the line

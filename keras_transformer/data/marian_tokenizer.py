@@ -1,9 +1,13 @@
 """The sub-word tokenizer of published Marian models."""
 
+import base64
+import binascii
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
+from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import check_regular, excerpt, read_json
 from keras_transformer._utils.special_tokens import (
     END_ID,
@@ -16,6 +20,7 @@ from keras_transformer._utils.types import PathLike
 from keras_transformer.data.tokenizer_files import check_vocabulary
 
 _MAX_MODEL = 1 << 24  # bytes; a SentencePiece model of 250,000 pieces has 5 MB
+MARIAN = "marian"  # the type in the files of `MarianTokenizer.save`
 _SPACE = "▁"
 # The names of `SPECIAL_TOKENS` in published models, whose decoder starts with padding.
 _PUBLISHED_SPECIAL_TOKENS = ("<pad>", "<unk>", "<pad>", "</s>")
@@ -57,7 +62,7 @@ class MarianTokenizer:
             raise ValueError(
                 f"The vocabulary must contain {_PUBLISHED_SPECIAL_TOKENS}. Received: no {missing}"
             )
-        self._processor = processor
+        self._processor, self._vocabulary = processor, vocabulary
         tokens = sorted(
             vocabulary.keys() - set(_PUBLISHED_SPECIAL_TOKENS), key=vocabulary.__getitem__
         )
@@ -93,6 +98,39 @@ class MarianTokenizer:
         source, target = (cls(_read_processor(folder / x), vocabulary) for x in names[1:])
         return source, target
 
+    @classmethod
+    def from_content(cls, content: dict[str, Any], path: PathLike) -> Self:
+        """Makes a tokenizer from the JSON that `save` writes.
+
+        Args:
+            content: the content of the file.
+            path: path of the file, for messages.
+
+        Raises:
+            ImportError: if `sentencepiece` is not installed.
+            ValueError: if the content is damaged.
+        """
+        try:
+            pieces = base64.b64decode(content["pieces"], validate=True)
+            vocabulary = content["vocabulary"]
+        except (KeyError, TypeError, ValueError, binascii.Error) as error:
+            raise ValueError(
+                f"{path} must have the pieces and the vocabulary of a Marian tokenizer. "
+                f"Received: {type(error).__name__} {excerpt(str(error))}"
+            ) from None
+        return cls(_make_processor(path, model_proto=pieces), vocabulary)
+
+    def save(self, path: PathLike) -> None:
+        """Writes the tokenizer to a JSON file."""
+        with atomic_replace(path) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8")
+
+    def to_json(self) -> str:
+        """Returns the tokenizer as JSON text, with the SentencePiece model in base64."""
+        pieces = base64.b64encode(self._processor.serialized_model_proto()).decode("ascii")
+        content = {"type": MARIAN, "pieces": pieces, "vocabulary": self._vocabulary}
+        return json.dumps(content, ensure_ascii=False) + "\n"
+
     @property
     def vocab_size(self) -> int:
         """Number of tokens, including the special tokens."""
@@ -121,6 +159,11 @@ class MarianTokenizer:
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokens[int(i)] for i in ids]
+
+    def unknown_words(self, sentence: str) -> list[str]:
+        """Returns the tokens of a sentence that are not in the vocabulary."""
+        found = zip(self.words(sentence), self.encode(sentence), strict=True)
+        return [word.removeprefix(_SPACE) for word, i in found if i == UNKNOWN_ID]
 
     def decode(self, ids: Iterable[int], replacements: Iterable[str] = ()) -> str:
         """Converts ids to a sentence.
@@ -157,6 +200,11 @@ def _split_code(sentence):
 
 
 def _read_processor(path):
+    check_regular(path, _MAX_MODEL)
+    return _make_processor(path, model_proto=Path(path).read_bytes())
+
+
+def _make_processor(path, model_proto):
     try:
         import sentencepiece
     except ImportError as error:
@@ -164,11 +212,12 @@ def _read_processor(path):
             "Marian models require SentencePiece: pip install 'keras3-transformer[marian]'. "
             f"Received: {error}"
         ) from error
-    check_regular(path, _MAX_MODEL)
+    processor = sentencepiece.SentencePieceProcessor()
     try:
-        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+        processor.LoadFromSerializedProto(model_proto)
     except RuntimeError as error:
         raise ValueError(
             f"{path} is not a SentencePiece model ({excerpt(str(error))}): download it again. "
             f"Received: {path}"
         ) from None
+    return processor

@@ -1,5 +1,6 @@
 """Loads published Marian translation models from a folder in the Hugging Face layout."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def read_marian(
         2020).
     """
     checkpoint = Checkpoint(folder, ("marian",))
-    arguments = _model_arguments(checkpoint.config)
+    arguments = model_arguments(checkpoint.config)
     source, target = MarianTokenizer.load(folder)
     _check_special_ids(checkpoint.config, source)
     settings, rows = arguments["settings"], source.vocab_size
@@ -64,7 +65,19 @@ def read_marian(
     return model, source, target
 
 
-def _model_arguments(config):
+def is_published(folder: PathLike) -> bool:
+    """Whether a folder has files of a published model, not of a run."""
+    names = ("source.spm", "vocab.json", "model.safetensors", "pytorch_model.bin")
+    return any(Path(folder, name).exists() for name in names)
+
+
+def model_arguments(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of `TransformerModel` from the content of `config.json`.
+
+    Raises:
+        ValueError: if a field is missing or has no plausible value, or the architecture is not
+            supported.
+    """
     missing = [field for field in _REQUIRED_FIELDS if field not in config]
     if missing:
         raise ValueError(f"config.json lacks {', '.join(missing)}. Received: {excerpt(config)}")

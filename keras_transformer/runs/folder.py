@@ -17,9 +17,10 @@ from keras import ops
 from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace, reserve
 from keras_transformer._utils.hdf5 import check_hdf5
-from keras_transformer._utils.reading import excerpt, read_json, read_text
+from keras_transformer._utils.reading import excerpt, read_json, read_text, shorten
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.dataset import PreparedDataset
+from keras_transformer.data.marian_tokenizer import MARIAN, MarianTokenizer
 from keras_transformer.data.streaming import PairFile, StreamedBuckets
 from keras_transformer.data.table_pairs import columns_of_header
 from keras_transformer.data.tokenizers import Tokenizer
@@ -38,6 +39,8 @@ SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
 
 # Makes a model from a `RunConfig`, or None, and the sizes of source and target vocabulary.
 MakeModel: TypeAlias = Callable[[Any, int, int], Any]
+
+AnyTokenizer: TypeAlias = Tokenizer | MarianTokenizer
 
 _MAX_TEXT = 1 << 31  # bytes of the test part
 _BYTES_PER_PARAMETER = 2  # at least, in float16
@@ -196,10 +199,10 @@ class RunFolder:
         except ValueError as error:
             raise ValueError(f"{self._config} cannot be loaded: {error}") from None
 
-    def read_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+    def read_tokenizers(self) -> tuple[AnyTokenizer, AnyTokenizer]:
         """Returns the source tokenizer and the target tokenizer."""
         files = (self._source_tokenizer, self._target_tokenizer)
-        source, target = (Tokenizer.load(self._require(file)) for file in files)
+        source, target = (_read_tokenizer(self._require(file)) for file in files)
         return source, target
 
     def read_test(self) -> list[tuple[str, list[str]]]:
@@ -308,7 +311,7 @@ class RunFolder:
         except (ValueError, OSError, KeyError, TypeError, AttributeError, RuntimeError) as error:
             raise ValueError(
                 f"{file} does not match {self._described_by}: it belongs to another run or is "
-                f"damaged. Received: {error}"
+                f"damaged. Received: {shorten(' '.join(str(error).split()), 500)}"
             ) from None
         return model
 
@@ -338,6 +341,13 @@ class RunFolder:
                 f"Train it with: {command_line('train', '--run', self.path, *resume)}"
             )
         return file
+
+
+def _read_tokenizer(path):
+    content = read_json(path)
+    if content.get("type") == MARIAN:
+        return MarianTokenizer.from_content(content, path)
+    return Tokenizer.load(path)
 
 
 def _write_text(path, text):

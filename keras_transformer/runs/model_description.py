@@ -56,6 +56,7 @@ class ModelDescription:
             return cls(_CHANGED, {"function": config.model})
         if config.model == "transformer":
             ties = {"tie_output": config.tie_output, "share_embeddings": config.share_vocabulary}
+            ties["output_bias"] = config.output_bias
             settings = given(**dataclasses.asdict(config.block_settings()))
             return cls("TransformerModel", {**settings, **sizes, **ties})
         units = {"d_model": config.d_model, "units": config.d_model}

@@ -3,7 +3,7 @@
 import dataclasses
 
 from keras_transformer._utils.checks import check_choice, check_positive, check_rate
-from keras_transformer.runs._setting import Settings, integers, setting
+from keras_transformer.runs._setting import Settings, choices, integers, setting
 
 RECURRENT = ("bahdanau", "luong")
 MODELS = ("transformer", *RECURRENT)
@@ -32,8 +32,8 @@ class ModelSettings(Settings):
     )
     parent: str | None = setting(
         None,
-        "folder of the run whose weights, vocabularies and model this run begins with, to adapt it "
-        "to other data (None: begin anew)",
+        "folder of the run, or of the published Marian model, whose weights, vocabularies and "
+        "model this run begins with, to adapt it to other data (None: begin anew)",
     )
     d_model: int = setting(
         128, "model size (128: trains in minutes on a CPU)", integers(1, MAX_SIZES["d_model"])
@@ -71,6 +71,12 @@ class ModelSettings(Settings):
     activation_rate: float = setting(
         0.0, "dropout rate inside the feed-forward layers (0: as in the paper)", check_rate
     )
+    activation: str | None = setting(
+        None,
+        "activation of the feed-forward layers: relu, gelu, silu or swish (None: relu, as in the "
+        "paper)",
+        choices("relu", "gelu", "silu", "swish"),
+    )
     norm_first: bool = setting(
         True, "normalize before each sublayer (True: stable at high learning rates)"
     )
@@ -82,6 +88,10 @@ class ModelSettings(Settings):
     )
     tie_output: bool = setting(
         True, "share the target embedding with the output layer (True: fewer weights to learn)"
+    )
+    output_bias: bool = setting(
+        False,
+        "add a bias to the logits of a shared embedding (False: the embedding learns it)",
     )
 
     def __post_init__(self):

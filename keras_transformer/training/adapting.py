@@ -1,18 +1,64 @@
-"""Training that begins with the weights of another run."""
+"""Training that begins with the weights of another run, or of a published Marian model."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 
 from keras_transformer._utils.special_tokens import UNKNOWN_ID
 from keras_transformer.data.dataset import normalize_sentence
+from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import unknown_share
+from keras_transformer.models.marian import is_published, model_arguments, read_marian
+from keras_transformer.pretrained.checkpoint import Checkpoint
+from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.data_settings import split_mix
 from keras_transformer.runs.folder import RunFolder
+from keras_transformer.settings import SETTING_NAMES
 
 _COMPARED = 1000  # pairs
 _UNKNOWN_COST = 10  # tokens
+
+
+class MarianFolder:
+    """Reads a published Marian model as `RunFolder` reads a run that is adapted.
+
+    Args:
+        path: path of the folder, see `read_marian`.
+    """
+
+    def __init__(self, path):
+        self.path = path
+
+    def read_config(self):
+        """Returns a `RunConfig` of its model and its vocabularies."""
+        config = Checkpoint(self.path, ("marian",)).config
+        options = model_arguments(config)
+        settings = dataclasses.asdict(options.pop("settings"))
+        names = {field.name for field in dataclasses.fields(RunConfig)} & {*SETTING_NAMES}
+        values = {name: settings[name] for name in names if settings[name] is not None}
+        values |= {"norm_first": False, "rotary_base": None, "tokenizer": "bpe"}
+        values["vocab_size"] = config["vocab_size"]
+        options["share_vocabulary"] = options.pop("share_embeddings")
+        return RunConfig(**values, **options)
+
+    def read_tokenizers(self):
+        """Returns the source tokenizer and the target tokenizer."""
+        return MarianTokenizer.load(self.path)
+
+    def read_model(self, make_model=None):
+        """Returns the model."""
+        return read_marian(self.path)[0]
+
+    def read_test(self):
+        """Returns the test part, which is unknown."""
+        return []
+
+
+def parent_folder(path):
+    """Returns the `RunFolder`, or the `MarianFolder`, that a run adapts."""
+    return MarianFolder(path) if is_published(path) else RunFolder(path)
 
 
 def mixed_pairs(config, number):
@@ -23,7 +69,7 @@ def mixed_pairs(config, number):
     path, share = split_mix(config.mix)
     pairs = read_pairs(path, data_limits=config.data_limits)
     if config.parent:
-        tested = {source for source, _ in RunFolder(config.parent).read_test()}
+        tested = {source for source, _ in parent_folder(config.parent).read_test()}
         pairs = [pair for pair in pairs if normalize_sentence(pair[0]) not in tested]
     wanted = round(number * share / (1 - share))
     order = np.random.default_rng(config.seed).permutation(len(pairs))

@@ -15,7 +15,7 @@ from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.dataset import PrepareDataset
 from keras_transformer.data.pairs import read_pairs
-from keras_transformer.data.tokenizers import WordTokenizer, unknown_share
+from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, unknown_share
 from keras_transformer.evaluation import TOKENIZERS, Scores, score
 from keras_transformer.inference.sentences import check_token_count
 from keras_transformer.inference.translate import Translate
@@ -35,7 +35,12 @@ from keras_transformer.runs.model_description import ModelDescription
 from keras_transformer.runs.model_settings import RECURRENT
 from keras_transformer.runs.own_model import function_name
 from keras_transformer.settings import describe_settings
-from keras_transformer.training.adapting import describe_fit, freeze_encoder, mixed_pairs
+from keras_transformer.training.adapting import (
+    describe_fit,
+    freeze_encoder,
+    mixed_pairs,
+    parent_folder,
+)
 from keras_transformer.training.samples import format_samples
 from keras_transformer.training.tensorboard import tensorboard_writer
 from keras_transformer.training.trainer import Trainer
@@ -99,7 +104,7 @@ def train_run(
         config = run.read_config().with_changes(**dataclasses.asdict(config))
     if own_model is None:
         ModelDescription.from_config(config, (1, 1)).check_made_by_library(run.path)
-    beginning = RunFolder(config.parent) if config.parent and not resuming else None
+    beginning = parent_folder(config.parent) if config.parent and not resuming else None
     known = run if resuming else beginning
     dataset = prepare_dataset(config, known.read_tokenizers() if known else None)
     if resuming:
@@ -369,8 +374,9 @@ def _report(run, config, updates, make_model):
     print(format_samples(sources, translations[:_SAMPLES], references))
     if scores.bleu < _LOW_BLEU:
         print(_low_bleu_causes(run, test, updates))
-    # A page computes only the models of this package.
-    commands = ("demo", "evaluate") if config.model == "transformer" else ("evaluate",)
+    # A page computes only the models and the tokenizers of this package.
+    for_page = isinstance(run.read_tokenizers()[0], Tokenizer) and config.model == "transformer"
+    commands = ("demo", "evaluate") if for_page else ("evaluate",)
     print(
         f"\nThe curves are in {run.curves}. Next steps:",
         command_line("translate", run.path, *_model_flag(config), "--", test[0][0]),

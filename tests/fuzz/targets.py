@@ -53,6 +53,8 @@ class Workshop:
         _write_pairs(self.valid)
         for name, text in {"source.txt": "one\ntwo\n", "series.csv": "t,x\n1,2\n3,4\n"}.items():
             (self.valid / name).write_text(text)
+        for kind, text in _MARKED.items():
+            (self.valid / f"marked.{kind}").write_text(text)
         wordpiece = kt.WordPieceTokenizer.train([x for pair in PAIRS for x in pair], min_count=1)
         wordpiece.save(self.valid / "wordpiece.json")
         SubwordTokenizer.train(["one two three"], 30).save(self.valid / "bpe.json")
@@ -111,6 +113,23 @@ def damaged_documents(rng, workshop):
     path = workshop.copy("source.txt")
     _damage_bytes(rng, path)
     kt.read_documents(path)
+
+
+_MARKED = {
+    "md": "# one *two*\n\n> three `x` [four](five)\n\n| a |\n|---|\n| b &amp; **c** |\n",
+    "html": "<p>one <b>two</b> &amp; <a href='x'>three</a><br>four <code>five</code></p>\n",
+    "srt": "1\n00:00:01,000 --> 00:00:02,000\n<i>one\ntwo</i>\n\n",
+    "txt": "one\n\n- two three. Four.\n",
+}
+
+
+def damaged_marked_documents(rng, workshop):
+    """Reads a document with markup and puts other sentences in it."""
+    path = workshop.copy(f"marked.{rng.choice(sorted(_MARKED))}")
+    _damage_bytes(rng, path)
+    document = kt.Document.read(path)
+    same, other = (document.translated([x[:n] for x in document.sentences]) for n in (None, 3))
+    assert same.encode() == path.read_bytes() and isinstance(other, str)
 
 
 def damaged_streamed_pairs(rng, workshop):
@@ -330,7 +349,8 @@ TARGETS = {
     target.__name__: target
     for target in (
         *(damaged_pairs, damaged_parallel_text, damaged_documents, damaged_streamed_pairs),
-        *(hostile_pickle, damaged_series, damaged_run, damaged_checkpoint, damaged_average),
+        *(damaged_marked_documents, hostile_pickle, damaged_series, damaged_run),
+        *(damaged_checkpoint, damaged_average),
         *(damaged_tokenizer, damaged_wordpiece, hostile_arguments, hostile_sentences),
     )
 }

@@ -6,7 +6,17 @@ import sys
 import numpy as np
 import pytest
 from layer_contract import numpy
-from marian_files import publish_tokenizers, read_sentences, sentencepiece, train_pieces
+from marian_files import (
+    FF,
+    MARIAN,
+    D,
+    publish_marian,
+    publish_tokenizers,
+    publish_weights,
+    read_sentences,
+    sentencepiece,
+    train_pieces,
+)
 from safetensors.numpy import load_file, save_file
 
 from keras_transformer import BlockSettings, MarianTokenizer, TransformerModel, Translate
@@ -15,74 +25,14 @@ from keras_transformer.data.tokenizers import WordTokenizer, encode_source
 from keras_transformer.export.ctranslate2 import CTranslate2Translate, export_ctranslate2
 from keras_transformer.models.marian import read_marian
 
-D, FF = 6, 10
 ORDER = [0, 3, 1, 4, 2, 5]  # permutation of the model axis that interleaves sines and cosines
-MARIAN = {
-    "architectures": ["MarianMTModel"],
-    "model_type": "marian",
-    "activation_function": "swish",
-    "d_model": D,
-    "encoder_layers": 1,
-    "decoder_layers": 1,
-    "encoder_attention_heads": 2,
-    "decoder_attention_heads": 2,
-    "encoder_ffn_dim": FF,
-    "decoder_ffn_dim": FF,
-    "dropout": 0.1,
-    "attention_dropout": 0.2,
-    "activation_dropout": 0.3,
-    "max_position_embeddings": 64,
-    "scale_embedding": True,
-    "eos_token_id": 0,
-}
 FILES = ("config.json", "model.safetensors", "vocab.json", "source.spm", "target.spm")
 SENTENCES = ["The sun is shining.", "", "We are at home.", "日 is unknown"]
 
 
-def dense(name, outputs, inputs):
-    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
-
-
-def norm(name):
-    return {f"{name}.weight": (D,), f"{name}.bias": (D,)}
-
-
-def layer_shapes(layer, attentions):
-    shapes = {}
-    for name in attentions:
-        for part in ("q", "k", "v", "out"):
-            shapes |= dense(f"{layer}.{name}.{part}_proj", D, D)
-        shapes |= norm(f"{layer}.{name}_layer_norm")
-    feed_forward = {**dense(f"{layer}.fc1", FF, D), **dense(f"{layer}.fc2", D, FF)}
-    return {**shapes, **feed_forward, **norm(f"{layer}.final_layer_norm")}
-
-
-def publish_weights(folder, vocab_size, omitted=(), **extra):
-    """Writes random weights and returns them."""
-    shapes = {
-        "model.shared.weight": (vocab_size, D),
-        "final_logits_bias": (1, vocab_size),
-        **layer_shapes("model.encoder.layers.0", ["self_attn"]),
-        **layer_shapes("model.decoder.layers.0", ["self_attn", "encoder_attn"]),
-        **extra,
-    }
-    rng = np.random.default_rng(0)
-    weights = {
-        name: rng.normal(size=shape).astype("float32")
-        for name, shape in shapes.items()
-        if name not in omitted
-    }
-    save_file(weights, folder / "model.safetensors")
-    return weights
-
-
 @pytest.fixture
 def folder(tmp_path):
-    vocabulary = publish_tokenizers(tmp_path)
-    last = len(vocabulary) - 1
-    ids = {"vocab_size": last + 1, "pad_token_id": last, "decoder_start_token_id": last}
-    (tmp_path / "config.json").write_text(json.dumps({**MARIAN, **ids}))
-    publish_weights(tmp_path, last + 1)
+    publish_marian(tmp_path)
     return tmp_path
 
 

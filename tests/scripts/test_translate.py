@@ -7,6 +7,8 @@ import pytest
 from run_script import Terminal, capture_script, run_script
 from translating import shared_translate
 
+import keras_transformer as kt
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -54,6 +56,29 @@ def test_it_translates_a_long_file_in_order(folder):
     output, errors = capture_script("translate.py", "run", "--file", "long.txt", folder=folder)
     assert output == translations(some) * 900
     assert len(errors.splitlines()) == 1  # no progress without a terminal
+
+
+def test_it_translates_a_whole_document(folder):
+    pytest.importorskip("sentencex")
+    (folder / "a.txt").write_bytes(b"- one two.\r\n\r\n(five)")
+    command = ("translate.py", "run", "--file", "a.txt", "--document", "en")
+    document = kt.Document.read(folder / "a.txt")
+    expected = document.translated(shared_translate()(document.sentences))
+    assert expected.startswith("- ") and "\r\n\r\n" in expected
+    assert run_script(*command, folder=folder) == expected
+    assert run_script(*command, "--output", "b.txt", folder=folder) == ""
+    assert (folder / "b.txt").read_bytes() == expected.encode()
+    (folder / "a.txt").write_bytes(b"\xff")
+    error = run_script(*command, "--output", "b.txt", folder=folder, expected=2)
+    assert "line 1 of a.txt is not UTF-8" in error
+    assert (folder / "b.txt").read_bytes() == expected.encode()
+
+
+def test_translations_of_lines_go_to_a_file(folder):
+    (folder / "lines.txt").write_text("one two\n\nfive")
+    command = ("translate.py", "run", "--file", "lines.txt", "--output", "out.txt")
+    assert run_script(*command, folder=folder) == ""
+    assert (folder / "out.txt").read_text() == translations(["one two", "", "five"])
 
 
 def test_empty_input_gives_empty_output(folder):
@@ -116,6 +141,9 @@ def test_it_plots_the_attention_weights(folder):
         (["--attention", "no.png"], "--attention plots one sentence"),
         (["--attention", "no.png", "--file", "x.txt"], "--attention plots one sentence"),
         (["--file", "x.txt", "one"], "give sentences or a file, not both"),
+        (["--document", "en", "one"], "--document LANGUAGE requires --file"),
+        (["--document", "en", "--file", "a.md", "--beam", "2", "--n-best", "2"], "one translation"),
+        (["--document", "en", "--file", "latin.docx"], "must be a file of the kind .txt"),
         (["--file", "missing.txt"], "No such file or directory: 'missing.txt'"),
         (["--file", "latin.txt"], "line 1 of latin.txt is not UTF-8; save the file as UTF-8"),
         (["--attention", "no.png", " "], "no attention weights to plot: the sentence has no words"),

@@ -1,13 +1,19 @@
 """Training that begins with another run: its weights, its vocabularies, what is mixed in."""
 
 import dataclasses
+import shutil
+import signal
 
 import numpy as np
 import pytest
-from tiny import PAIRS, WORDS, make_dataset
+from quick import exhaustive_on_jax
+from run_script import run_script
+from tiny import PAIRS, WORDS, CallAt, make_dataset
 
 import keras_transformer as kt
+from keras_transformer.models.marian import read_marian
 from keras_transformer.training.adapting import describe_fit, mixed_pairs
+from keras_transformer.training.run import make_batches
 
 SIZES = {"d_model": 16, "d_ff": 16, "n": 1, "h": 2, "dtype": "float32", "batch_size": 64}
 # The same words in another order, and one that the vocabulary lacks.
@@ -57,6 +63,103 @@ def test_a_frozen_encoder_keeps_its_weights(folder):
     for name, changes in {"encoder": False, "source_embedding": False, "decoder": True}.items():
         pairs = zip(*(getattr(x, name).get_weights() for x in (before, after)), strict=True)
         assert any((a != b).any() for a, b in pairs) == changes, name
+
+
+@pytest.mark.slow
+def test_an_interrupted_adapted_run_resumes_exactly(folder, monkeypatch):
+    mix = f"{folder / 'first.tsv'}:0.5"
+    config = adapted(folder, epochs=2, freeze="encoder", mix=mix)
+    kt.train_run(config, folder / "whole")
+
+    def stopping(*arguments):
+        train, validation = make_batches(*arguments)
+        return CallAt(train, 1, 2, lambda: signal.raise_signal(signal.SIGINT)), validation
+
+    with monkeypatch.context() as patch:
+        patch.setattr("keras_transformer.training.run.make_batches", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            kt.train_run(config, folder / "stopped")
+    assert len(kt.RunFolder(folder / "stopped").read_history()) == 1
+    kt.train_run(config, folder / "stopped")
+    runs = [kt.RunFolder(folder / name) for name in ("whole", "stopped")]
+    losses = ("loss", "accuracy", "validation_loss", "validation_accuracy", "learning_rate")
+    first, second = ([[row[x] for x in losses] for row in run.read_history()] for run in runs)
+    assert first == second and len(first) == 2
+    for one, other in zip(weights(runs[0].path), weights(runs[1].path), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@exhaustive_on_jax
+@pytest.mark.slow
+def test_a_published_marian_model_is_adapted_resumed_and_adapted_again(tmp_path):
+    from marian_files import publish_marian, read_sentences  # skips without SentencePiece
+
+    (tmp_path / "opus").mkdir()
+    publish_marian(tmp_path / "opus")
+    pairs = [(x[:9], y[:9]) for x, y in zip(*read_sentences(200), strict=True)]  # few lengths
+    kt.write_pairs(tmp_path / "mine.tsv", pairs)
+
+    def train(*arguments):
+        common = ("--dtype", "float32", "--batch-size", "32")
+        return run_script("train.py", *arguments, *common, folder=tmp_path)
+
+    first = ("--from", "opus", "--data", "mine.tsv", "--mix", "mine.tsv:0.5", "--run", "first")
+    train(*first, "--epochs", "1", "--learning-rate-scale", "1e-9")
+    model, *tokenizers = read_marian(tmp_path / "opus")
+    for ours, theirs in zip(weights(tmp_path / "first"), model.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    shutil.rmtree(tmp_path / "opus")  # the run needs only its folder, and the mixed pairs
+    read = kt.RunFolder(tmp_path / "first").read_tokenizers()
+    assert [x.to_json() for x in read] == [x.to_json() for x in tokenizers]
+    sentences = [source for source, _ in pairs[:5]]
+    translate = kt.Translate.from_run(tmp_path / "first")
+    assert translate(sentences) == kt.Translate(model, *tokenizers)(sentences)
+    train("--from", "first", "--data", "mine.tsv", "--run", "second", "--epochs", "1")
+    config = kt.RunFolder(tmp_path / "second").read_config()
+    assert config.parent == "first" and config.activation == "swish"
+    resume = ("--run", "second", "--resume", "--epochs", "2")
+    printed = train(*resume)
+    assert "Epoch 2/2" in printed and "demo.py" not in printed
+
+
+def damage(path, name):
+    """Damages a copy of a run."""
+    run = kt.RunFolder(path)
+    if name == "BERT":
+        (path / "config.json").write_text('{"model_type": "bert"}')
+        (path / "model.safetensors").touch()
+    elif name == "unfinished":
+        run.weights.unlink()
+    elif name == "another vocabulary":
+        words = [*PAIRS, *((f"{x} {x}s", x) for x, _ in PAIRS)]
+        other = kt.PrepareDataset()(words).source_tokenizer
+        other.save(path / "source_tokenizer.json")
+    else:
+        file = next(path.rglob(name))
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing", "is not a finished run: it has no config.json"),
+        ("config.json", "config.json cannot be loaded: The configuration is not valid JSON"),
+        ("target_tokenizer.json", "target_tokenizer.json is not valid JSON"),
+        ("best.weights.h5", "does not match"),
+        ("unfinished", "is not a finished run: it has no weights/best.weights.h5"),
+        ("BERT", "expected marian. Received: 'bert'"),
+        ("another vocabulary", "belongs to another run or is damaged"),
+    ],
+)
+def test_a_damaged_parent_is_one_line_and_begins_nothing(folder, tmp_path, name, message):
+    if name != "missing":
+        shutil.copytree(folder / "first", tmp_path / "old")
+        damage(tmp_path / "old", name)
+    command = ("--from", "old", "--data", folder / "other.tsv", "--run", "new", "--epochs", "1")
+    errors = run_script("train.py", *command, folder=tmp_path, expected=2)
+    last = errors.splitlines()[-1]
+    assert last.startswith("train.py: error: ") and message in last
+    assert errors.count("error:") == 1 and {x.name for x in tmp_path.iterdir()} <= {"old"}
 
 
 def test_the_model_and_the_vocabularies_cannot_change():

@@ -38,9 +38,9 @@ class SearchOptions:
         no_repeat_ngram_size: size of the n-grams that occur at most once in a translation; 0
             allows all repetitions.
         allow_unknown: whether the unknown token may be chosen.
-        glossary: dictionary, or pairs, of source terms and their translations, which come out as
-            they are written. A term in lowercase also matches capitalized words; of overlapping
-            terms the longest counts.
+        glossary: dictionary, or pairs, of source terms and their translations, which come out in
+            this form. A term in lowercase also matches capitalized words; of overlapping terms the
+            longest counts.
         required_words: words or phrases that every translation contains.
         forbidden_words: words or phrases that no translation contains. Other words that begin with
             the same tokens may be avoided, too.

@@ -2,6 +2,7 @@
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
+    add_engine,
     add_ensemble,
     add_run,
     add_search_options,
@@ -37,6 +38,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--against", metavar="RUN", help="compare with another run in the report (default: none)"
     )
+    add_engine(parser)
     add_search_options(parser, without=("n_best",))  # only the best translation is scored
 
 
@@ -49,28 +51,31 @@ def run(arguments):
     from keras_transformer.evaluation import TOKENIZERS
 
     check_choice((None, *TOKENIZERS), tokenize=arguments.tokenize)
+    loading = load_options(arguments)
     import_backend()
     if arguments.report:
-        _write_report(arguments, options)
+        _write_report(arguments, loading, options)
         return
     scores, translations = kt.evaluate_run(
         arguments.run,
         tokenize=arguments.tokenize,
         test=arguments.test,
-        **load_options(arguments),
+        **loading,
         **options,
     )
     sentences = f"{len(translations):,} sentences of {arguments.test or 'the test part'}"
-    print(f"{arguments.run}: {sentences}\n{scores}")
+    print(f"{arguments.run}: {sentences}, engine {arguments.engine}\n{scores}")
 
 
-def _write_report(arguments, options):
+def _write_report(arguments, loading, options):
     from keras_transformer.pages.report_page import write_report
     from keras_transformer.training.report import make_report
     from keras_transformer.training.run import test_rows
 
-    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
-    against = kt.Translate.from_run(arguments.against) if arguments.against else None
+    translate, against = kt.Translate.from_run(arguments.run, **loading), None
+    if arguments.against:
+        engine = {name: loading[name] for name in ("engine", "compute_type")}
+        against = kt.Translate.from_run(arguments.against, **engine)
     rows = test_rows(arguments.run, arguments.test)
     report = make_report(translate, rows, arguments.tokenize, against, **options)
     title = f"{arguments.run} on {arguments.test or 'its test part'}"

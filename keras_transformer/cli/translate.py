@@ -7,6 +7,7 @@ from pathlib import Path
 import keras_transformer as kt
 from keras_transformer._utils.command_line import command_line
 from keras_transformer.cli.arguments import (
+    add_engine,
     add_ensemble,
     add_search_options,
     add_weights,
@@ -44,6 +45,7 @@ def add_arguments(parser):
         metavar="PNG",
         help="plot the attention weights of one sentence to this file (default: no plot)",
     )
+    add_engine(parser)
     add_search_options(parser)
 
 
@@ -51,10 +53,13 @@ def run(arguments):
     """Prints the translations, with scores if there are several per sentence."""
     _use_default_run(arguments)
     _check(arguments)
-    options = search_options(arguments)
-    _say(f"Loading {arguments.run}; the first translation takes a few more seconds.")
+    options, loading = search_options(arguments), load_options(arguments)
+    _say(
+        f"Loading {arguments.run}, engine {arguments.engine}; the first translation takes a few "
+        "more seconds."
+    )
     import_backend()
-    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
+    translate = kt.Translate.from_run(arguments.run, **loading)
     if arguments.run == bundled_run_path():
         _say(
             "This run was trained on the bundled corpus of simple sentences and knows "

@@ -18,7 +18,7 @@ def test_it_translates_arguments_and_prints_nothing_else(folder):
     sentences = ["one two", "", "five"]
     output, errors = capture_script("translate.py", "run", *sentences, folder=folder)
     assert output == translations(sentences)
-    assert errors == "Loading run; the first translation takes a few more seconds.\n"
+    assert errors == "Loading run, engine auto; the first translation takes a few more seconds.\n"
 
 
 @pytest.mark.parametrize("arguments", [["I am hungry."], []], ids=["argument", "standard input"])
@@ -34,7 +34,10 @@ def test_without_a_run_the_newest_one_below_runs_translates(folder, tmp_path):
     shutil.copytree(folder / "run", tmp_path / "runs/mine")
     output, errors = capture_script("translate.py", "one two", folder=tmp_path)
     assert output == translations(["one two"])
-    assert errors == "Loading runs/mine; the first translation takes a few more seconds.\n"
+    assert (
+        errors
+        == "Loading runs/mine, engine auto; the first translation takes a few more seconds.\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["./missing", "missing/run"])

@@ -5,7 +5,6 @@ def import_ctranslate2():
     """Imports CTranslate2, or raises an ImportError that says how to install it."""
     try:
         import ctranslate2
-        import ctranslate2.specs
     except ImportError as error:
         raise ImportError(
             "CTranslate2 is not installed: run pip install 'keras3-transformer[ctranslate2]'. "

@@ -74,12 +74,7 @@ def add_engine(parser):
 
 
 def load_options(arguments):
-    """Returns the arguments of `Translate.from_run` that the flags of `add_weights` gave.
-
-    Raises:
-        ImportError: if the engine is not installed.
-        ValueError: if the compute type is unknown, or the engine lacks a search option.
-    """
+    """Returns the arguments of `Translate.from_run` that the flags of `add_weights` gave."""
     from keras_transformer.runs.own_model import load_function
 
     make_model = None if arguments.model is None else load_function(arguments.model)
@@ -90,7 +85,12 @@ def load_options(arguments):
 
 
 def engine_options(arguments):
-    """Returns the arguments of `Translate` that the flags of `add_engine` gave, checked."""
+    """Returns the arguments of `Translate` that the flags of `add_engine` gave.
+
+    Raises:
+        ImportError: if the engine is not installed.
+        ValueError: if the compute type is unknown, or the engine lacks a search option.
+    """
     options = {"engine": arguments.engine, "compute_type": arguments.compute_type}
     check_engine(**options)
     if arguments.engine == "ctranslate2":

@@ -7,6 +7,7 @@ from keras_transformer.cli.arguments import (
     add_run,
     add_search_options,
     add_weights,
+    engine_options,
     load_options,
     search_options,
 )
@@ -51,31 +52,29 @@ def run(arguments):
     from keras_transformer.evaluation import TOKENIZERS
 
     check_choice((None, *TOKENIZERS), tokenize=arguments.tokenize)
-    loading = load_options(arguments)
+    engine = engine_options(arguments)
     import_backend()
     if arguments.report:
-        _write_report(arguments, loading, options)
+        _write_report(arguments, engine, options)
         return
     scores, translations = kt.evaluate_run(
         arguments.run,
         tokenize=arguments.tokenize,
         test=arguments.test,
-        **loading,
+        **load_options(arguments),
         **options,
     )
     sentences = f"{len(translations):,} sentences of {arguments.test or 'the test part'}"
     print(f"{arguments.run}: {sentences}, engine {arguments.engine}\n{scores}")
 
 
-def _write_report(arguments, loading, options):
+def _write_report(arguments, engine, options):
     from keras_transformer.pages.report_page import write_report
     from keras_transformer.training.report import make_report
     from keras_transformer.training.run import test_rows
 
-    translate, against = kt.Translate.from_run(arguments.run, **loading), None
-    if arguments.against:
-        engine = {name: loading[name] for name in ("engine", "compute_type")}
-        against = kt.Translate.from_run(arguments.against, **engine)
+    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
+    against = kt.Translate.from_run(arguments.against, **engine) if arguments.against else None
     rows = test_rows(arguments.run, arguments.test)
     report = make_report(translate, rows, arguments.tokenize, against, **options)
     title = f"{arguments.run} on {arguments.test or 'its test part'}"

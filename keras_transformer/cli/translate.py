@@ -11,6 +11,7 @@ from keras_transformer.cli.arguments import (
     add_ensemble,
     add_search_options,
     add_weights,
+    engine_options,
     load_options,
     search_options,
 )
@@ -53,13 +54,14 @@ def run(arguments):
     """Prints the translations, with scores if there are several per sentence."""
     _use_default_run(arguments)
     _check(arguments)
-    options, loading = search_options(arguments), load_options(arguments)
+    options = search_options(arguments)
+    engine_options(arguments)  # checks them before the slow import
     _say(
         f"Loading {arguments.run}, engine {arguments.engine}; the first translation takes a few "
         "more seconds."
     )
     import_backend()
-    translate = kt.Translate.from_run(arguments.run, **loading)
+    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
     if arguments.run == bundled_run_path():
         _say(
             "This run was trained on the bundled corpus of simple sentences and knows "

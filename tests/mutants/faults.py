@@ -510,7 +510,7 @@ FAULTS = (
     ),
     _fault(
         "changed weights not copied to NumPy",
-        "NumpyCopy.get",
+        "ModelCopy.get",
         "check_weights and self._changed()",
         "False",
         "inference/test_numpy_copy",
@@ -552,7 +552,7 @@ FAULTS = (
     ),
     _fault(
         "threads copy the weights at the same time",
-        "NumpyCopy.get",
+        "ModelCopy.get",
         "with self._lock:",
         "if True:",
         "inference/test_translate_threads",

@@ -65,6 +65,15 @@ def test_empty_input_gives_empty_output(folder):
     assert run_script("translate.py", "run", folder=folder) == ""
 
 
+@pytest.mark.slow
+def test_the_engine_is_named_in_the_first_line(folder):
+    pytest.importorskip("ctranslate2")
+    command = ["one two", "five", "--engine", "ctranslate2", "--compute-type", "int8"]
+    output, errors = capture_script("translate.py", "run", *command, folder=folder)
+    assert output == translations(["one two", "five"])
+    assert errors.startswith("Loading run, engine ctranslate2; ")
+
+
 def test_n_best_translations_are_printed_with_their_scores(folder):
     options = {"beam_size": 4, "n_best": 2}
     command = ["--beam", 4, "--n-best", 2, "one two", "five"]

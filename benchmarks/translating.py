@@ -63,7 +63,8 @@ def makers(arguments):
         systems["keras_transformer, graph"] = lambda: ours(jit_compile=False)
     if arguments.xla:
         systems["keras_transformer, XLA"] = lambda: ours(jit_compile=True)
-    systems[HUB] = lambda: HubTranslate(ours())
+    if kt.RunFolder(arguments.run).read_config().rotary_base is None:  # which KerasHub has not
+        systems[HUB] = lambda: HubTranslate(ours())
     systems[REFERENCE] = lambda: ours(engine="ctranslate2")
     systems["CTranslate2 int8"] = lambda: ours(engine="ctranslate2", compute_type="int8")
     return systems

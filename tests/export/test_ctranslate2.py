@@ -27,6 +27,7 @@ from keras_transformer.data.corpus import bundled_run_path
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import SubwordTokenizer, WordTokenizer
 from keras_transformer.export.ctranslate2 import MAX_POSITIONS, export_ctranslate2
+from keras_transformer.inference.options import EXTRA_LENGTH
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 pytestmark = pytest.mark.slow
@@ -113,16 +114,15 @@ def translator(folder):
         for side in ("source", "target")
     )
     source.encode_special_tokens = True
+    loaded = load(folder)
 
-    def translate(sentences):
-        found = load(folder).translate_batch(
-            [source.encode(sentence).tokens for sentence in sentences],
-            beam_size=1,
-            min_decoding_length=0,
-        )
-        return [target.decoder.decode(result.hypotheses[0]) for result in found]
+    def translate(sentence):
+        tokens = source.encode(sentence).tokens
+        lengths = {"min_decoding_length": 0, "max_decoding_length": 2 * len(tokens) + EXTRA_LENGTH}
+        [result] = loaded.translate_batch([tokens], beam_size=1, **lengths)
+        return target.decoder.decode(result.hypotheses[0])
 
-    return translate
+    return lambda sentences: list(map(translate, sentences))
 
 
 def log_probabilities(model, sources, targets):

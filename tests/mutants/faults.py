@@ -551,6 +551,20 @@ FAULTS = (
         "models/test_replaced_parts",
     ),
     _fault(
+        "all sentences of a batch as long as the longest may be with CTranslate2",
+        "CTranslate2Search.__call__",
+        "> request.max_length",
+        "> 2 * request.max_length",
+        "inference/test_engines",
+    ),
+    _fault(
+        "prefixes without probability with CTranslate2",
+        "_add_prefix",
+        "+= sum(prefix)",
+        "+= 0.0",
+        "inference/test_engines",
+    ),
+    _fault(
         "threads copy the weights at the same time",
         "ModelCopy.get",
         "with self._lock:",

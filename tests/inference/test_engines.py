@@ -67,7 +67,9 @@ def test_beam_search_gives_the_same_translations_and_scores(fast, options):
     found = [x.hypotheses(sentences, n_best=2, **arguments) for x in translates]
     assert [x[0].tokens for x in found[0]] == [x[0].tokens for x in found[1]]
     scores = [[x[0].score for x in result] for result in found]
-    np.testing.assert_allclose(*scores, atol=0.05)  # CTranslate2 leaves the unknown token out
+    # CTranslate2 shares out the probability of the tokens that may not occur.
+    added = np.subtract(scores[1], scores[0])
+    assert added.min() > -1e-4 and added.max() < 0.2
     assert all(x.score >= y.score for x, y in found[1])
     assert fast(sentences, **arguments) == [x[0].text for x in found[1]]
 

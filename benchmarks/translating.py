@@ -12,7 +12,6 @@ import json
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -55,13 +54,6 @@ def makers(arguments):
     from hub_translate import HubTranslate
 
     import keras_transformer as kt
-    from keras_transformer.export.ctranslate2 import CTranslate2Translate, export_ctranslate2
-
-    def ctranslate2(quantization=None):
-        with tempfile.TemporaryDirectory() as folder:
-            folder = Path(folder) / "model"
-            export_ctranslate2(ours(), folder, quantization=quantization)
-            return CTranslate2Translate(folder, inter_threads=1, intra_threads=arguments.cores)
 
     def ours(**options):
         return kt.Translate.from_run(arguments.run, **options)
@@ -71,9 +63,10 @@ def makers(arguments):
         systems["keras_transformer, graph"] = lambda: ours(jit_compile=False)
     if arguments.xla:
         systems["keras_transformer, XLA"] = lambda: ours(jit_compile=True)
-    systems[HUB] = lambda: HubTranslate(ours())
-    systems[REFERENCE] = ctranslate2
-    systems["CTranslate2 int8"] = lambda: ctranslate2("int8")
+    if kt.RunFolder(arguments.run).read_config().rotary_base is None:  # which KerasHub has not
+        systems[HUB] = lambda: HubTranslate(ours())
+    systems[REFERENCE] = lambda: ours(engine="ctranslate2")
+    systems["CTranslate2 int8"] = lambda: ours(engine="ctranslate2", compute_type="int8")
     return systems
 
 
@@ -147,7 +140,7 @@ def main():
         if beam_size > 1:
             systems.pop(HUB, None)
         time_systems(systems, sentences, beam_size, arguments.rounds)
-    print_starts([name for name in systems if name.startswith("keras_transformer")])
+    print_starts([name for name in systems if name != HUB])
     words = sum(len(x.split()) for x in sentences) / len(sentences)
     single = min(SINGLE, len(sentences))
     libraries = ("tensorflow", "jax", "ctranslate2", "keras-hub")

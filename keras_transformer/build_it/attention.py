@@ -4,6 +4,7 @@ import math
 
 import keras
 import numpy as np
+from keras.ops import convert_to_numpy as to_numpy
 
 import keras_transformer as kt
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
@@ -61,7 +62,7 @@ def check_tokens(yours):
 
 
 def check_positions(yours):
-    function, right = find(yours, "positions"), np.array(kt.sinusoidal_encoding(6, 8))
+    function, right = find(yours, "positions"), to_numpy(kt.sinusoidal_encoding(6, 8))
     t, i = np.arange(6.0)[:, None], np.arange(0, 8, 2)
     found = as_numbers(function, 6, 8, shape=(6, 8))
 
@@ -96,10 +97,10 @@ def check_embedding(yours):
     copy_weights(layer, theirs, {"words": "words"})
     found = as_numbers(layer, ids, shape=(2, 3, 8))
     words = theirs.get_weights()[0][ids]
-    place = np.array(kt.sinusoidal_encoding(3, 8))
+    place = to_numpy(kt.sinusoidal_encoding(3, 8))
     compare(
         found,
-        np.array(right),
+        to_numpy(right),
         "The result is √D · E[id] + position.",
         (words + place, "The words are not multiplied by √D: the positions drown them."),
         (words * 8 + place, "The words are multiplied by D instead of its root."),
@@ -138,7 +139,7 @@ def check_attention(yours):
     s = q @ k.swapaxes(1, 2)
     compare(
         found,
-        np.array(library(q, k, np.eye(5, dtype="float32")[None])),
+        to_numpy(library(q, k, np.eye(5, dtype="float32")[None])),
         "With the identity as values, the result is the weights. They are no softmax of Q Kᵀ / √H.",
         (softmax(s), "The scores are not divided by √H: large ones would leave no gradient."),
         (softmax(s / 4), "The scores are divided by H instead of its root."),
@@ -148,8 +149,8 @@ def check_attention(yours):
     )  # fmt: skip
     found = as_numbers(function, q, k, v, shape=(2, 3, 4))
     compare(
-        found, np.array(library(q, k, v)), "Multiply the weights by the values, as matrices.",
-        (np.array(library(q, k, k)), "The keys are mixed instead of the values."), tolerance=CLOSE,
+        found, to_numpy(library(q, k, v)), "Multiply the weights by the values, as matrices.",
+        (to_numpy(library(q, k, k)), "The keys are mixed instead of the values."), tolerance=CLOSE,
     )  # fmt: skip
     arrays = [np.stack([x, 2 * x]) for x in (q, k, v)]
     _compare_leading(function, library, arrays)
@@ -185,7 +186,7 @@ def _compare_leading(function, library, arrays):
     except Wrong as wrong:
         raise Wrong(f"{wrong} This was with an axis more in front: exchange and multiply the last "
                     "two axes only, ops.swapaxes(keys, -1, -2).") from wrong  # fmt: skip
-    right = np.array(library(*arrays))
+    right = to_numpy(library(*arrays))
     compare(found, right, "With an axis more in front, the result is another.", tolerance=CLOSE)
 
 
@@ -198,7 +199,7 @@ def _boolean(mask):
 def check_padding_mask(yours):
     function = find(yours, "padding_mask")
     ids = np.array([[5, 1, 3, 0], [4, 3, 0, 0]], "int32")
-    found, right = _boolean(call(function, ids)), np.array(kt.padding_mask(ids))
+    found, right = _boolean(call(function, ids)), to_numpy(kt.padding_mask(ids))
     expect(
         found.shape != (2, 4),
         "The axis for the queries is missing: (B, 1, S), or the mask of one sentence is taken for "
@@ -214,7 +215,7 @@ def check_padding_mask(yours):
 
 def check_causal_mask(yours):
     function = find(yours, "causal_mask")
-    found, right = _boolean(call(function, 4)), np.array(kt.causal_mask(4))
+    found, right = _boolean(call(function, 4)), to_numpy(kt.causal_mask(4))
     expect(found.shape == (4, 4), f"Expected the shape (T, T) = (4, 4), not {found.shape}.")
     expect(not found.all(), "Everything is True: the future is not hidden.")
     expect((found == right).any(), "The mask is inverted: it hides the past. True = may attend.")
@@ -228,10 +229,10 @@ def check_masked_attention(yours):
     random, eye = np.random.default_rng(1), np.eye(4, dtype="float32")[None]
     q, k = (random.normal(size=(2, 4, 3)).astype("float32") for _ in range(2))
     ids = np.array([[5, 7, 8, 3], [4, 3, 0, 0]], "int32")
-    mask = np.array(kt.combine_masks(kt.padding_mask(ids), kt.causal_mask(4)))
+    mask = to_numpy(kt.combine_masks(kt.padding_mask(ids), kt.causal_mask(4)))
     found = as_numbers(function, q, k, eye, mask=mask, finite=False, shape=(2, 4, 4))
     scores, right = q @ k.swapaxes(1, 2) / 3**0.5, kt.DotProductAttention()(q, k, eye, mask)
-    right = np.array(right)
+    right = to_numpy(right)
     compare(
         found,
         right,
@@ -308,7 +309,7 @@ def check_multi_head(yours):
     w = {name: weights[2 * i : 2 * i + 2] for i, name in enumerate("qkvo")}  # kernel and bias
     compare(
         found,
-        np.array(theirs(x, memory, memory)),
+        to_numpy(theirs(x, memory, memory)),
         "Project, split, attend, merge, project.",
         (_mixture(w, x, memory, heads=1), "There is only one head: split before you attend."),
         (_mixture(w, x, memory, root=8), "√D divides the scores instead of √H."),
@@ -318,7 +319,7 @@ def check_multi_head(yours):
     )  # fmt: skip
     mask = np.arange(5)[None, None] < np.array([5, 2])[:, None, None]
     found = as_numbers(layer, x, memory, attention_mask=mask, shape=x.shape)
-    right = np.array(theirs(x, memory, memory, attention_mask=mask))
+    right = to_numpy(theirs(x, memory, memory, attention_mask=mask))
     ignored = "The mask is not passed on to `attention`."
     compare(
         found, right, "With a mask, the result is another. It has no axis of heads: add one.",

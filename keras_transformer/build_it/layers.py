@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+from keras.ops import convert_to_numpy as to_numpy
 
 import keras_transformer as kt
 from keras_transformer import testing
@@ -35,7 +36,7 @@ def check_norm(yours):
     first = call(layer, x)
     check_parts(layer, NORM)
     expect(tuple(layer.scale.shape) == (8,), "`scale` and `shift` have D numbers each: shape[-1].")
-    ones = np.array(layer.scale), np.array(layer.shift)
+    ones = to_numpy(layer.scale), to_numpy(layer.shift)
     expect((ones[0] == 1).all() and (ones[1] == 0).all(), "`scale` begins with 1, `shift` with 0.")
     del first
     copy_weights(layer, theirs, NORM)
@@ -47,7 +48,7 @@ def check_norm(yours):
     mean, variance = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True)
     compare(
         as_numbers(layer, x, shape=x.shape),
-        np.array(theirs(x)),
+        to_numpy(theirs(x)),
         "Each vector alone gets mean 0 and variance 1, then `scale` and `shift`.",
         (normal(axis=1) * scale + shift, "The mean runs over the words. It should run over the "
          "numbers of each vector, the last axis."),
@@ -95,11 +96,11 @@ def check_feed_forward(yours):
         return y @ w2 + b2
 
     relu = np.maximum(inner, 0)
-    others = {name: np.array(getattr(keras.activations, name)(inner)) for name in
+    others = {name: to_numpy(getattr(keras.activations, name)(inner)) for name in
               ("gelu", "tanh", "sigmoid", "silu", "softmax", "elu", "leaky_relu")}  # fmt: skip
     compare(
         found,
-        np.array(theirs(x)),
+        to_numpy(theirs(x)),
         "The result is max(0, x W₁ + b₁) W₂ + b₂.",
         (outer(inner), "Nothing stands between the two layers: without relu they are one matrix."),
         (np.maximum(outer(relu), 0), "There is a relu after `outer`: a vector could only grow."),
@@ -142,7 +143,7 @@ def check_encoder_layer(yours):
     y = r(x, attend, n1)
     compare(
         as_numbers(layer, x, mask, shape=x.shape),
-        np.array(t(x, attention_mask=mask)),
+        to_numpy(t(x, attention_mask=mask)),
         "Two lines: x = add_norm(x, attention, norm_1), then feed_forward with norm_2.",
         *_all(
             (r(r(x, _attend(t.self_attention), n1), f, n2), "The mask is not passed to attention."),
@@ -159,7 +160,7 @@ def check_encoder_layer(yours):
 
 
 def _all(*mistakes):
-    return [(np.array(result), sentence) for result, sentence in mistakes]
+    return [(to_numpy(result), sentence) for result, sentence in mistakes]
 
 
 def _check_dropout(layer, *inputs, **options):
@@ -192,7 +193,7 @@ def check_decoder_layer(yours):
 
     compare(
         as_numbers(layer, x, z, causal, cross, shape=x.shape),
-        np.array(t(x, z, causal, cross)),
+        to_numpy(t(x, z, causal, cross)),
         "Three lines: attention, cross_attention, feed_forward, each in an `add_norm`.",
         *_all(
             (rest(r(x, _attend(t.self_attention), n1)), "self_mask is not used: a word sees those "
@@ -231,7 +232,7 @@ def check_model(yours):
         not np.allclose(found.sum(axis=-1), 1, atol=1e-4),
         "These are probabilities. Return logits: the loss computes the softmax itself.",
     )
-    right = np.array(theirs((source, target)))
+    right = to_numpy(theirs((source, target)))
     if not np.allclose(found, right, CLOSE, CLOSE):
         mistakes = _model_mistakes(theirs, source, target)
         compare(found, right, "Compare the order of the parts.", *mistakes, tolerance=CLOSE)
@@ -288,5 +289,5 @@ def _model_mistakes(t, source, target):
         (decode(encoded, layers=t.decoder.layers[1:]), "Only the decoder's last layer counts. Does "
          "each layer read what the one before has returned?"),
         (decode(encoded, layers=t.decoder.layers[::-1]), "The decoder's layers run backwards."),
-        (softmax(np.array(decode(encoded))), "These are probabilities. Return logits."),
+        (softmax(to_numpy(decode(encoded))), "These are probabilities. Return logits."),
     )  # fmt: skip

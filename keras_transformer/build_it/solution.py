@@ -485,7 +485,7 @@ def greedy(model, source, length):
     written = np.full((len(source), 1), START, "int32")
     ended = np.zeros(len(source), bool)
     while written.shape[1] <= length and not ended.all():
-        logits = np.array(model((source, written)))
+        logits = ops.convert_to_numpy(model((source, written)))
         best = np.where(ended, PADDING, logits[:, -1].argmax(axis=-1))
         written = np.concatenate([written, best[:, None].astype("int32")], axis=1)
         ended |= best == END

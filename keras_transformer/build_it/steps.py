@@ -165,8 +165,8 @@ STEPS = (
         {"greedy": training.check_greedy},
         (greedy_search,),
         "The model predicts at every position. Which position predicts the next word?",
-        "Begin with a column of START. np.array(model((source, written)))[:, -1].argmax(-1) are "
-        "the next words. Remember which rows have ended, and write PADDING there.",
+        "Begin with a column of START. ops.convert_to_numpy(model((source, written)))[:, -1]"
+        ".argmax(-1) are the next words. Remember which rows have ended, and write PADDING there.",
         "while written.shape[1] <= length and not ended.all(): …; at the end, return written[:, "
         "1:].",
     ),

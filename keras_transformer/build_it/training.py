@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 from keras import ops
+from keras.ops import convert_to_numpy as to_numpy
 
 import keras_transformer as kt
 from keras_transformer._utils.special_tokens import END_ID, START_ID
@@ -122,7 +123,7 @@ def check_step(yours):
     model.calls = []
     step = call(find(yours, "make_step"), model, keras.optimizers.SGD(1.0))
     loss = _call_step(step, source, read, target)
-    found = np.array(model.table)
+    found = to_numpy(model.table)
     expect(found.any(), "The weights do not change: apply the gradients with the optimizer.")
     mistakes = (
         (-_updated(read, target), "The loss grows: the sign of the gradients is reversed."),
@@ -135,7 +136,7 @@ def check_step(yours):
     )  # fmt: skip
     compare(found, _keras_table(source, read, target), "The update is not that of `fit`.",
             *mistakes, tolerance=CLOSE)  # fmt: skip
-    expect(np.array(model.bias).any(), "Only some weights are updated: model.trainable_variables.")
+    expect(to_numpy(model.bias).any(), "Only some weights are updated: model.trainable_variables.")
     expect(model.calls[0], "The model runs without dropout: pass training=True.")
     expect(
         np.isclose(loss, np.log(6)),
@@ -160,7 +161,7 @@ def _keras_table(source, read, target):
     model = _Bigrams()
     model.compile(keras.optimizers.SGD(1.0), kt.MaskedCrossEntropy())
     model.train_on_batch((source, read), target)
-    return np.array(model.table)
+    return to_numpy(model.table)
 
 
 def _check_real_model(yours):
@@ -245,4 +246,4 @@ def _library_search(table, length):
         return ops.squeeze(ops.take_along_axis(state, index, axis=1), 1), state
 
     found = greedy_search(tokens_to_logits, ops.convert_to_tensor(table), rules)
-    return np.array(found.tokens)[:, 0]
+    return to_numpy(found.tokens)[:, 0]

@@ -23,6 +23,8 @@ def translate_corpus(
     with_scores=False,
     actors=None,
     data_limits=1.0,
+    engine="auto",
+    compute_type=None,
     **options,
 ):
     """Translates the shards of a corpus that are not translated yet.
@@ -46,6 +48,8 @@ def translate_corpus(
         with_scores: whether to write the scores, too; see `open_writer`.
         actors: number of workers. Defaults to one per GPU or, without GPUs, one per core.
         data_limits: factor of the limits of a shard.
+        engine: see `Translate`.
+        compute_type: see `Translate`.
         **options: see `SearchOptions`.
 
     Returns:
@@ -57,7 +61,7 @@ def translate_corpus(
         ValueError: if an argument is wrong, a shard cannot be read, or the output folder was begun
             with other settings. All other shards are translated.
         OSError: if the output cannot be written, another process writes it, or Ray fails.
-        ImportError: if Ray is not installed.
+        ImportError: if Ray or the engine is not installed.
     """
     SearchOptions(**options)  # validates
     output = Path(os.path.abspath(output))
@@ -73,6 +77,8 @@ def translate_corpus(
         column=column,
         with_scores=with_scores,
         data_limits=data_limits,
+        engine=engine,
+        compute_type=compute_type,
         digest=digest_run(run, weights),
     )
     with folder_lock(output, "This output folder is being written"):

@@ -32,6 +32,8 @@ class Job:
         with_scores: whether to write the scores.
         data_limits: factor of the limits of data files.
         digest: see `digest_run`.
+        engine: see `Translate`.
+        compute_type: see `Translate`.
         version: version of this package.
 
     Raises:
@@ -47,6 +49,8 @@ class Job:
     with_scores: bool
     data_limits: float
     digest: str
+    engine: str = "auto"
+    compute_type: str | None = None
     version: str = __version__
 
     def __post_init__(self):
@@ -90,6 +94,7 @@ class Job:
             "weights": self.digest,
             "version": self.version,
             "options": self.options,
+            "engine": [self.engine, self.compute_type],
             "column": self.column,
             "scores": self.with_scores,
         }

@@ -149,4 +149,6 @@ def _load(job):
     from keras_transformer.inference.translate import Translate
     from keras_transformer.runs.own_model import load_function
 
-    return Translate.from_run(job.run, job.weights, job.model and load_function(job.model))
+    make_model = job.model and load_function(job.model)
+    engine = {"engine": job.engine, "compute_type": job.compute_type}
+    return Translate.from_run(job.run, job.weights, make_model, **engine)

@@ -5,6 +5,7 @@ import dataclasses
 import math
 from pathlib import Path
 
+from keras_transformer.inference.engines import ENGINES, check_engine, check_served
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.runs.data_settings import MAX_SEED
 from keras_transformer.runs.training_settings import MAX_EPOCHS
@@ -65,14 +66,45 @@ def add_ensemble(parser):
     )
 
 
+def add_engine(parser):
+    """Adds `--engine` and `--compute-type`, which `load_options` returns, too."""
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="auto",
+        help="what searches: numpy, the layers of Keras, or ctranslate2, which needs the extra "
+        "[ctranslate2] and does not sample (default: auto, numpy on a CPU, else layers)",
+    )
+    parser.add_argument(
+        "--compute-type",
+        metavar="TYPE",
+        help="number type of ctranslate2: float32, int8, … (default: float32)",
+    )
+
+
 def load_options(arguments):
     """Returns the arguments of `Translate.from_run` that the flags of `add_weights` gave."""
     from keras_transformer.runs.own_model import load_function
 
     make_model = None if arguments.model is None else load_function(arguments.model)
     options = {"weights": arguments.weights or "best", "make_model": make_model}
-    ensemble = getattr(arguments, "ensemble", None)
-    return {**options, "ensemble": ensemble} if ensemble else options
+    if getattr(arguments, "ensemble", None):
+        options["ensemble"] = arguments.ensemble
+    return {**options, **engine_options(arguments)} if "engine" in arguments else options
+
+
+def engine_options(arguments):
+    """Returns the arguments of `Translate` that the flags of `add_engine` gave.
+
+    Raises:
+        ImportError: if the engine is not installed.
+        ValueError: if the compute type is unknown, or the engine lacks a search option.
+    """
+    options = {"engine": arguments.engine, "compute_type": arguments.compute_type}
+    check_engine(**options)
+    if arguments.engine == "ctranslate2":
+        check_served(SearchOptions(**given_search_options(arguments)))
+    return options
 
 
 def add_search_options(parser, without=(), **defaults):

@@ -2,10 +2,12 @@
 
 import keras_transformer as kt
 from keras_transformer.cli.arguments import (
+    add_engine,
     add_ensemble,
     add_run,
     add_search_options,
     add_weights,
+    engine_options,
     load_options,
     search_options,
 )
@@ -37,6 +39,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--against", metavar="RUN", help="compare with another run in the report (default: none)"
     )
+    add_engine(parser)
     add_search_options(parser, without=("n_best",))  # only the best translation is scored
 
 
@@ -49,9 +52,10 @@ def run(arguments):
     from keras_transformer.evaluation import TOKENIZERS
 
     check_choice((None, *TOKENIZERS), tokenize=arguments.tokenize)
+    engine = engine_options(arguments)
     import_backend()
     if arguments.report:
-        _write_report(arguments, options)
+        _write_report(arguments, engine, options)
         return
     scores, translations = kt.evaluate_run(
         arguments.run,
@@ -61,16 +65,16 @@ def run(arguments):
         **options,
     )
     sentences = f"{len(translations):,} sentences of {arguments.test or 'the test part'}"
-    print(f"{arguments.run}: {sentences}\n{scores}")
+    print(f"{arguments.run}: {sentences}, engine {arguments.engine}\n{scores}")
 
 
-def _write_report(arguments, options):
+def _write_report(arguments, engine, options):
     from keras_transformer.pages.report_page import write_report
     from keras_transformer.training.report import make_report
     from keras_transformer.training.run import test_rows
 
     translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
-    against = kt.Translate.from_run(arguments.against) if arguments.against else None
+    against = kt.Translate.from_run(arguments.against, **engine) if arguments.against else None
     rows = test_rows(arguments.run, arguments.test)
     report = make_report(translate, rows, arguments.tokenize, against, **options)
     title = f"{arguments.run} on {arguments.test or 'its test part'}"

@@ -9,9 +9,11 @@ import keras_transformer as kt
 from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer.cli.arguments import (
+    add_engine,
     add_ensemble,
     add_search_options,
     add_weights,
+    engine_options,
     load_options,
     search_options,
 )
@@ -56,6 +58,7 @@ def add_arguments(parser):
         metavar="PNG",
         help="plot the attention weights of one sentence to this file (default: no plot)",
     )
+    add_engine(parser)
     add_search_options(parser)
 
 
@@ -65,7 +68,11 @@ def run(arguments):
     _check(arguments)
     options = search_options(arguments)
     document = _read_document(arguments, options)
-    _say(f"Loading {arguments.run}; the first translation takes a few more seconds.")
+    engine_options(arguments)  # checks them before the slow import
+    _say(
+        f"Loading {arguments.run}, engine {arguments.engine}; the first translation takes a few "
+        "more seconds."
+    )
     import_backend()
     translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
     if arguments.run == bundled_run_path():

@@ -1,10 +1,14 @@
 """Translates a large corpus, files of sentences, on all cores, GPUs or machines with Ray."""
 
+import sys
+
 from keras_transformer.cli.arguments import (
     add_data_limits,
+    add_engine,
     add_run,
     add_search_options,
     add_weights,
+    engine_options,
     integer,
     search_options,
 )
@@ -48,14 +52,16 @@ def add_arguments(parser):
         "or per core without GPUs)",
     )
     add_data_limits(parser)
+    add_engine(parser)
     add_search_options(parser)
 
 
 def run(arguments):
     """Translates the shards and prints their number."""
-    options = search_options(arguments)
+    options, engine = search_options(arguments), engine_options(arguments)
     from keras_transformer.bulk.corpus import translate_corpus
 
+    print(f"Translating with {arguments.run}, engine {arguments.engine}.", file=sys.stderr)
     shards, untranslated, report = translate_corpus(
         arguments.run,
         arguments.inputs,
@@ -66,6 +72,7 @@ def run(arguments):
         with_scores=arguments.scores or options.get("n_best", 1) > 1,
         actors=arguments.actors,
         data_limits=arguments.data_limits,
+        **engine,
         **options,
     )
     print(f"{shards:,} shards in {arguments.output}")

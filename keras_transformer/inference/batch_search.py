@@ -1,4 +1,4 @@
-"""Batched search for the translations of encoded sentences, with NumPy or compiled layers."""
+"""Batched search for the translations of encoded sentences, with one of the engines."""
 
 import dataclasses
 import functools
@@ -12,13 +12,16 @@ import numpy as np
 from keras_transformer._utils.special_tokens import START_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.data.batches import bucket_length, pad_ids
+from keras_transformer.inference.ctranslate2_search import CTranslate2Search, common_size
+from keras_transformer.inference.engines import check_engine, check_served
 from keras_transformer.inference.model_search import AttentionScores, ModelSearch, stepwise
-from keras_transformer.inference.numpy_copy import NumpyCopy
+from keras_transformer.inference.numpy_copy import ModelCopy, NumpyCopy
 from keras_transformer.inference.numpy_search import NumpySearch, search_in_threads
 from keras_transformer.inference.options import EXTRA_LENGTH
 from keras_transformer.inference.rules import make_constraints, pad_banned
 from keras_transformer.inference.sentences import draw_random_numbers
 from keras_transformer.layers._parts import changed_part
+from keras_transformer.models.ensemble import supports_numpy_search
 
 
 class Request(NamedTuple):
@@ -36,27 +39,55 @@ class Request(NamedTuple):
 
 
 class BatchSearch:
-    """Searches in batches, with a copy of the model in NumPy where it can, else compiled.
+    """Searches in batches, with the layers of a model or a copy for another engine.
 
     Args:
         model: a `Translator`.
         batch_tokens: see `Translate`.
         jit_compile: see `Translate`.
+        engine: see `Translate`.
+        compute_type: see `Translate`.
+
+    Attributes:
+        engine: the engine that searches, not "auto".
     """
 
-    def __init__(self, model, batch_tokens, jit_compile):
+    def __init__(self, model, batch_tokens, jit_compile, engine="auto", compute_type=None):
+        check_engine(engine, compute_type, jit_compile)
         self.model = model
         self.batch_tokens = batch_tokens
         self.jit_compile = jit_compile
         if jit_compile is None:
             self.jit_compile = keras.config.backend() == "jax"
-        use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
-        self._numpy_copy = NumpyCopy(model) if use_numpy else None
+        if engine == "auto":
+            use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
+            engine = "numpy" if use_numpy else "layers"
+        self.engine = engine
+        self._copy = self._make_copy(compute_type or "float32")
         self._searches = {}
         # Compiles on the first call, but raises the error of an unsupported `jit_compile` here.
         self._attention_scores = backend_module().compile_inference(
             AttentionScores(model), self.jit_compile
         )
+
+    def _make_copy(self, compute_type):
+        if self.engine == "layers":
+            return None
+        if self.engine == "ctranslate2":
+            copy = ModelCopy(self.model, lambda model: CTranslate2Search(model, compute_type))
+            copy.get(check_weights=False)  # raises the error of an unsupported model here
+            return copy
+        if not supports_numpy_search(self.model):
+            raise ValueError(
+                "NumPy computes only an unchanged `TransformerModel` in float32: choose the engine "
+                f'"layers". Received: {type(self.model).__name__}'
+            )
+        return NumpyCopy(self.model)
+
+    def check(self, options):
+        """Raises a ValueError if the engine lacks one of the `SearchOptions`."""
+        if self.engine == "ctranslate2":
+            check_served(options)
 
     def run(self, requests, options, with_scores, attention, check_weights):
         """Searches for all requests.
@@ -70,18 +101,20 @@ class BatchSearch:
             check_weights: whether the weights may have changed since the last call.
 
         Yields:
-            A batch of requests and the outputs of its search, with the source ids and, if asked
-            for, the attention weights.
+            A batch of requests and the outputs of its search, with the attention weights if asked
+            for.
         """
-        numpy_model = self._numpy_copy and self._numpy_copy.get(check_weights)
+        copy = self._copy and self._copy.get(check_weights)
         batches = list(self._batches(requests, options))
 
         def search(batch):
-            return self._search(batch, options, with_scores, numpy_model)
+            return self._search(batch, options, with_scores, copy)
 
-        find = map if numpy_model is None else search_in_threads
+        find = map if copy is None or len(batches) == 1 else search_in_threads
         for batch, output in zip(batches, find(search, batches), strict=True):
             if attention:
+                if "source" not in output:
+                    output["source"] = pad_ids([x.ids for x in batch], len(batch[0].ids))
                 output["attention"] = self.attention_weights(output, attention)
             yield batch, output
 
@@ -97,7 +130,10 @@ class BatchSearch:
         """Yields batches of requests of similar length, the longest first."""
         requests = sorted(requests, key=lambda request: len(request.ids), reverse=True)
         while requests:
-            size = self._full_batch_size(bucket_length(len(requests[0].ids)), options)
+            if self.engine == "ctranslate2":
+                size = common_size(requests, options, self.batch_tokens)
+            else:
+                size = self._full_batch_size(bucket_length(len(requests[0].ids)), options)
             yield requests[:size]
             requests = requests[size:]
 
@@ -105,17 +141,19 @@ class BatchSearch:
         """Returns the number of sentences in a full batch, a power of 2."""
         return 1 << max(0, (self.batch_tokens // (length * options.rows)).bit_length() - 1)
 
-    def _search(self, batch, options, with_scores, numpy_model):
+    def _search(self, batch, options, with_scores, copy):
         """Runs the search and returns its outputs and the source ids.
 
         Args:
             batch: list of `Request`, the longest sentence first.
             options: the `SearchOptions`.
             with_scores: whether greedy search computes scores.
-            numpy_model: the `NumpyTransformer` to search with; None for the compiled search.
+            copy: what the engine searches with; None for the compiled search.
         """
         source_length, rows = len(batch[0].ids), len(batch)
-        if numpy_model is None:
+        if self.engine == "ctranslate2":
+            return copy(batch, options, with_scores)
+        if copy is None:
             source_length = bucket_length(source_length)
             rows = self._compiled_rows(rows, source_length, options)
         length = self.max_length(options, source_length)
@@ -137,8 +175,8 @@ class BatchSearch:
         banned = pad_banned([x.banned for x in batch])
         if banned is not None:
             inputs["banned"] = banned[row]
-        if numpy_model is not None:
-            search = NumpySearch(numpy_model, options, with_scores)
+        if copy is not None:
+            search = NumpySearch(copy, options, with_scores)
         else:
             with_forced = any(x.forced for x in batch)
             search = self._compiled_search(options, with_forced, with_scores)

@@ -1,4 +1,4 @@
-"""A copy of a model for NumPy, kept equal to the model."""
+"""Copies of a model for other libraries, kept equal to the model."""
 
 import threading
 import warnings
@@ -10,18 +10,46 @@ from keras_transformer.inference.model_search import forward, is_close, probe
 from keras_transformer.models.ensemble import numpy_model, supports_numpy_search
 
 
-class NumpyCopy:
-    """Copies a model to NumPy and copies it again when its weights have changed.
+class ModelCopy:
+    """Copies a model and copies it again when its weights have changed.
 
     Args:
-        model: a model for which `can_copy` is true.
+        model: a model.
+        make: function from the model to the copy.
     """
 
-    def __init__(self, model):
+    def __init__(self, model, make):
         self._model = model
+        self._make = make
         self._lock = threading.Lock()
         self._changed = None  # function, created on first use
         self._copy = None
+
+    def get(self, check_weights):
+        """Returns the copy; threads that call it together share one.
+
+        Args:
+            check_weights: whether to look for changed weights, which takes a millisecond on
+                TensorFlow.
+        """
+        with self._lock:  # the other threads wait, because only one of them sees the change
+            if check_weights and self._changed is None:
+                self._changed = backend_module().change_detector(self._model.weights)
+            has_changed = check_weights and self._changed()
+            if self._copy is None or has_changed:
+                self._copy = self._make(self._model)
+            return self._copy
+
+
+class NumpyCopy(ModelCopy):
+    """A copy for NumPy.
+
+    Args:
+        model: a model that `supports_numpy_search`.
+    """
+
+    def __init__(self, model):
+        super().__init__(model, numpy_model)
         self._is_equal = None  # computed once
 
     @staticmethod
@@ -30,33 +58,25 @@ class NumpyCopy:
         return backend_module().describe_device().is_cpu and supports_numpy_search(model)
 
     def get(self, check_weights):
-        """Returns the `NumpyTransformer`; threads that call it together share one copy.
-
-        Args:
-            check_weights: whether to look for changed weights, which takes a millisecond on
-                TensorFlow.
+        """Returns the `NumpyTransformer`, see `ModelCopy`.
 
         Returns:
             The copy; or None, after a warning, if its logits differ from those of the model, as
             they do if the code of a layer was changed.
         """
-        with self._lock:  # the other threads wait, because only one of them sees the change
-            if self._is_equal is False:
-                return None
-            if check_weights and self._changed is None:
-                self._changed = backend_module().change_detector(self._model.weights)
-            has_changed = check_weights and self._changed()
-            if self._copy is None or has_changed:
-                self._copy = numpy_model(self._model)
+        if self._is_equal is False:
+            return None
+        copy = super().get(check_weights)
+        with self._lock:
             if self._is_equal is None:
-                self._is_equal = self._compare()
-            return self._copy if self._is_equal else None
+                self._is_equal = self._compare(copy)
+        return copy if self._is_equal else None
 
-    def _compare(self):
+    def _compare(self, copy):
         request = probe(self._model)
-        expected, state = forward(self._model, request), self._copy.start(request["source"])
+        expected, state = forward(self._model, request), copy.start(request["source"])
         tokens = enumerate(request["target"].T)
-        logits = np.stack([self._copy.step(x, i, state).copy() for i, x in tokens], axis=1)
+        logits = np.stack([copy.step(x, i, state).copy() for i, x in tokens], axis=1)
         is_equal = is_close(self._model, logits, expected)
         if not is_equal:
             warnings.warn(

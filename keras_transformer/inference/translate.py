@@ -1,5 +1,6 @@
 """Translation of sentences with a trained model."""
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self, overload
@@ -74,11 +75,18 @@ class Translate:
         jit_compile: None to search with NumPy where that is possible; True or False to search with
             the layers of Keras, with or without XLA. Where NumPy is not possible, None is True on
             JAX, which always compiles, and False on other backends; PyTorch never compiles.
+        engine: what searches. "auto": NumPy if it can, on a CPU, else the layers; "numpy";
+            "layers"; or "ctranslate2", on a CPU. CTranslate2 translates a `TransformerModel` into
+            the same tokens with greedy search and mostly the same with a beam, does not sample, and
+            computes scores with the probabilities among the tokens that may occur.
+        compute_type: number type of CTranslate2, such as "float32", the default, or "int8".
 
     Raises:
+        ImportError: if the engine is not installed.
         TypeError: if a tokenizer is missing.
         ValueError: if the vocabulary size of a tokenizer is not the model's, `batch_tokens` is not
-            positive, or `jit_compile` is False on JAX or True on PyTorch.
+            positive, `jit_compile` is False on JAX or True on PyTorch, or the engine does not
+            support the model.
 
     Example:
         translate = kt.Translate.from_run("runs/english-german")
@@ -94,6 +102,8 @@ class Translate:
         target_tokenizer: Tokenizer | MarianTokenizer | None = None,
         batch_tokens: int = 2048,
         jit_compile: bool | None = None,
+        engine: str = "auto",
+        compute_type: str | None = None,
     ) -> None:
         if not hasattr(model, "enc_vocab_size") or not hasattr(model, "start"):
             raise TypeError(
@@ -112,7 +122,7 @@ class Translate:
             )
         check_sizes(batch_tokens=batch_tokens)
         self._is_shared = True  # whether other code has the model and may change its weights
-        self._search = BatchSearch(model, batch_tokens, jit_compile)
+        self._search = BatchSearch(model, batch_tokens, jit_compile, engine, compute_type)
 
     @classmethod
     def from_run(
@@ -133,13 +143,14 @@ class Translate:
                 with a model of your own.
             ensemble: folders of further runs with the same vocabularies. The translations are those
                 of an `Ensemble`.
-            **kwargs: further arguments of `Translate`.
+            **kwargs: further arguments of `Translate`, such as `engine`.
 
         Returns:
             A `Translate`.
 
         Raises:
             FileNotFoundError: if a file is missing.
+            ImportError: if the engine is not installed.
             ValueError: if a file is damaged or belongs to another run, or a run of the ensemble has
                 other vocabularies.
         """
@@ -193,6 +204,11 @@ class Translate:
     def batch_tokens(self) -> int:
         """The maximum size of a batch, as it was passed."""
         return self._search.batch_tokens
+
+    @property
+    def engine(self) -> str:
+        """The engine that searches: "numpy", "layers" or "ctranslate2"."""
+        return self._search.engine
 
     @property
     def jit_compile(self) -> bool:
@@ -347,7 +363,8 @@ class Translate:
         check_texts(sentences, "a list of sentences", first=first)
         prefixes = [""] * len(sentences) if prefixes is None else prefixes
         check_texts(prefixes, "a list of prefixes", len(sentences), first)
-        options = SearchOptions(**{"allow_unknown": replace_unknown, **options})
+        options = _search_options({"allow_unknown": replace_unknown, **options})
+        self._search.check(options)
         requests = self._make_requests(first, sentences, prefixes, options)
         results = [make_empty() for _ in sentences]
         attention = "cross" if replace_unknown else "any" if return_attention else None
@@ -439,6 +456,16 @@ class Translate:
             words = [word or other for word, other in zip(words, likely, strict=False)]
         unknown = "▁" + SPECIAL_TOKENS[UNKNOWN_ID]
         return [word or unknown for word, i in zip(words, ids, strict=False) if i == UNKNOWN_ID]
+
+
+_kept_options = functools.lru_cache(typed=True)(SearchOptions)  # checking takes 0.03 ms
+
+
+def _search_options(given):
+    try:
+        return _kept_options(**given)
+    except TypeError:  # a value that cannot be kept
+        return SearchOptions(**given)
 
 
 def _check_same_tokenizers(tokenizers, run):

@@ -1,5 +1,6 @@
-"""Layer normalization with a custom gradient."""
+"""Layer normalization with a custom gradient, or PyTorch's kernel."""
 
+import functools
 from typing import Any
 
 import keras
@@ -17,7 +18,7 @@ class LayerNormalization(keras.layers.Layer):
     It is computed in float32 or higher and gives the same result as
     `keras.layers.LayerNormalization`, but has a custom gradient. With Keras's layer a training step
     takes 7.8% ± 1.5% longer (small preset, bfloat16, one core of a Xeon with AMX, ten paired runs
-    of `benchmarks/training.py`).
+    of `benchmarks/training.py`). On PyTorch it is PyTorch's kernel.
 
     Args:
         epsilon: ε, the number added to the variance.
@@ -57,11 +58,14 @@ class LayerNormalization(keras.layers.Layer):
         """
         x = ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
         gamma, beta = (ops.cast(weight, x.dtype) for weight in (self.gamma, self.beta))
-        # Only in training, because TensorFlow keeps the graph of a custom gradient until the
-        # process ends.
-        normalize = (
-            ops.custom_gradient(self._normalize_with_gradient) if training else self._normalize
-        )
+        if keras.config.backend() == "torch":  # whose kernel has a gradient of its own
+            normalize = functools.partial(ops.layer_normalization, epsilon=self.epsilon)
+        elif training:
+            # Only then, because TensorFlow keeps the graph of a custom gradient until the process
+            # ends.
+            normalize = ops.custom_gradient(self._normalize_with_gradient)
+        else:
+            normalize = self._normalize
         return ops.cast(normalize(x, gamma, beta), self.compute_dtype)
 
     def _normalize(self, x, gamma, beta):
@@ -70,8 +74,8 @@ class LayerNormalization(keras.layers.Layer):
     def _normalize_with_gradient(self, x, gamma, beta):
         unit, scale = self._standardize(x)
 
-        def gradient(*arguments, upstream=None):  # PyTorch passes it by name
-            upstream = arguments[-1] if upstream is None else upstream
+        def gradient(*arguments):
+            upstream = arguments[-1]
             other_axes = tuple(range(len(x.shape) - 1))
             d_unit = upstream * gamma
             # LayerNorm is invariant to shift and scale, so remove those components.

@@ -414,6 +414,8 @@ def evaluate_run(
     test: PathLike | None = None,
     make_model: MakeModel | None = None,
     ensemble: Sequence[PathLike] = (),
+    engine: str = "auto",
+    compute_type: str | None = None,
     **options: Any,
 ) -> tuple[Scores, list[str]]:
     """Translates the test part of a run, or another file, and scores the translations.
@@ -426,6 +428,8 @@ def evaluate_run(
             None for the test part of the run.
         make_model: function that makes the model of the run, see `train_run`.
         ensemble: folders of further runs, see `Translate.from_run`.
+        engine: what searches, see `Translate`.
+        compute_type: number type of the engine, see `Translate`.
         **options: fields of `SearchOptions`; by default the search is greedy.
 
     Returns:
@@ -437,6 +441,7 @@ def evaluate_run(
     """
     check_choice((None, *TOKENIZERS), tokenize=tokenize)
     sources, references = zip(*test_rows(folder, test), strict=True)
-    translate = Translate.from_run(folder, weights, make_model, ensemble)
+    kinds: dict[str, Any] = {"engine": engine, "compute_type": compute_type}
+    translate = Translate.from_run(folder, weights, make_model, ensemble, **kinds)
     translations = translate(list(sources), **options)
     return score(translations, references, tokenize), translations

@@ -121,10 +121,17 @@ def single_device(tmp_path_factory):
 
 @pytest.mark.every_backend
 @pytest.mark.skipif(not ON_TORCH, reason="TensorFlow and JAX train in several processes")
-@pytest.mark.parametrize("name", ["WORLD_SIZE", "TF_CONFIG", "JAX_COORDINATOR_ADDRESS"])
-def test_several_processes_are_refused_on_torch(monkeypatch, name):
-    monkeypatch.setenv(name, "2")
-    message = f"KERAS_BACKEND to tensorflow or jax.*: {name}=2$"
+@pytest.mark.parametrize(
+    "found", ["WORLD_SIZE=2", "TF_CONFIG=2", "JAX_COORDINATOR_ADDRESS=2", "2 GPUs"]
+)
+def test_several_devices_are_refused_on_torch(monkeypatch, found):
+    import torch
+
+    if found == "2 GPUs":
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    else:
+        monkeypatch.setenv(*found.split("="))
+    message = f"KERAS_BACKEND to tensorflow or jax.*: {found}$"
     with pytest.raises(ValueError, match=message), backend_module().distribution():
         pass
 

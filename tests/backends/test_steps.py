@@ -1,6 +1,7 @@
 """The training steps of all backends and `fit` give the same losses."""
 
 import json
+import threading
 
 import keras
 import numpy as np
@@ -155,6 +156,28 @@ def test_errors_in_an_update_are_raised():
         list(step.train(dataset.batches(dataset.train, 16)))
 
 
+@pytest.mark.skipif(keras.config.backend() != "torch", reason="others compile the update")
+@pytest.mark.parametrize("memory", ["GPU", "CPU"])
+def test_an_update_without_memory_changes_nothing_and_ends_the_thread_of_the_batches(memory):
+    import torch
+
+    def exhaust(target, logits):
+        if memory == "CPU":
+            torch.empty(1 << 60)
+        raise torch.OutOfMemoryError("GPU out of memory")
+
+    dataset = make_dataset()
+    model = make_model(dataset)
+    step = backend_module().TrainingStep(model, make_optimizer(model), exhaust)
+    variables = [*model.variables, *step.optimizer.variables]
+    before = [ops.convert_to_numpy(x).copy() for x in variables]
+    with pytest.raises(RuntimeError, match=f"{memory}.* memory"), backend_module().distribution():
+        list(step.train(dataset.batches(dataset.train, 16)))
+    for variable, value in zip(variables, before, strict=True):
+        np.testing.assert_array_equal(ops.convert_to_numpy(variable), value)
+    assert not [x for x in threading.enumerate() if x.name.startswith("batches")]
+
+
 @pytest.mark.skipif(keras.config.backend() == "torch", reason="PyTorch traces nothing")
 def test_at_most_one_trace_per_shape():
     traced = []
@@ -182,13 +205,14 @@ def test_describe_device():
     assert device.name and device.bfloat16 in (True, False)
 
 
-def test_every_update_has_a_different_dropout_mask():
+def test_every_update_has_a_different_dropout_mask_and_validation_has_none():
     dataset = make_dataset()
     model = make_model(dataset, rate=0.5)
     step = backend_module().TrainingStep(model, keras.optimizers.SGD(0.0), loss_and_totals)
     step.optimizer.build(model.trainable_variables)
     batch = make_batches(dataset)[0][0]
     assert len(set(means(step.train([batch] * 3)))) == 3  # the weights are the same
+    assert len(set(means(step.evaluate([batch] * 3)))) == 1
 
 
 class Unusual(keras.layers.Layer):

@@ -9,7 +9,7 @@ import pytest
 from run_script import SCRIPTS
 from translating import write_run
 
-LOADING = "Loading run; the first translation takes a few more seconds.\n"
+LOADING = "Loading run, engine auto; the first translation takes a few more seconds.\n"
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ from run_script import run_script
 from translating import shared_translate, write_run
 
 from keras_transformer.data.batches import pad_ids
-from keras_transformer.export.ctranslate2 import CTranslate2Translate
 
 SENTENCES = ["one two three", "", "five", "four unheard two"]
 ON_TENSORFLOW = keras.config.backend() == "tensorflow"
@@ -23,12 +22,10 @@ def export(*arguments, **options):
     return run_script("export.py", *arguments, **options)
 
 
-def test_ctranslate2_gives_the_same_translations(folder):
+def test_ctranslate2_in_int8_is_smaller(folder):
     pytest.importorskip("ctranslate2")
     printed = export("run", "--to", "ctranslate2", folder=folder)
     assert printed.startswith("Written to run/exported/ctranslate2. ")
-    exported = CTranslate2Translate(folder / "run/exported/ctranslate2", intra_threads=1)
-    assert exported(SENTENCES) == shared_translate()(SENTENCES)
     other = ["--quantization", "int8", "--output", "small"]
     assert "Written to small. " in export("run", "--to", "ctranslate2", *other, folder=folder)
     sizes = [

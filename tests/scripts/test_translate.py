@@ -20,7 +20,7 @@ def test_it_translates_arguments_and_prints_nothing_else(folder):
     sentences = ["one two", "", "five"]
     output, errors = capture_script("translate.py", "run", *sentences, folder=folder)
     assert output == translations(sentences)
-    assert errors == "Loading run; the first translation takes a few more seconds.\n"
+    assert errors == "Loading run, engine auto; the first translation takes a few more seconds.\n"
 
 
 @pytest.mark.parametrize("arguments", [["I am hungry."], []], ids=["argument", "standard input"])
@@ -36,7 +36,10 @@ def test_without_a_run_the_newest_one_below_runs_translates(folder, tmp_path):
     shutil.copytree(folder / "run", tmp_path / "runs/mine")
     output, errors = capture_script("translate.py", "one two", folder=tmp_path)
     assert output == translations(["one two"])
-    assert errors == "Loading runs/mine; the first translation takes a few more seconds.\n"
+    assert (
+        errors
+        == "Loading runs/mine, engine auto; the first translation takes a few more seconds.\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["./missing", "missing/run"])
@@ -85,6 +88,15 @@ def test_empty_input_gives_empty_output(folder):
     (folder / "empty.txt").touch()
     assert run_script("translate.py", "run", "--file", "empty.txt", folder=folder) == ""
     assert run_script("translate.py", "run", folder=folder) == ""
+
+
+@pytest.mark.slow
+def test_the_engine_is_named_in_the_first_line(folder):
+    pytest.importorskip("ctranslate2")
+    command = ["one two", "five", "--engine", "ctranslate2", "--compute-type", "int8"]
+    output, errors = capture_script("translate.py", "run", *command, folder=folder)
+    assert output == translations(["one two", "five"])
+    assert errors.startswith("Loading run, engine ctranslate2; ")
 
 
 def test_n_best_translations_are_printed_with_their_scores(folder):

@@ -53,6 +53,7 @@ from keras_transformer.layers import (
     PatchEmbedding as PatchEmbedding,
     PositionEmbeddingFixedWeights as PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer as PositionEmbeddingLayer,
+    RelativeBias as RelativeBias,
     SegmentEmbedding as SegmentEmbedding,
     SequenceAttention as SequenceAttention,
     record_attention as record_attention,
@@ -64,6 +65,7 @@ from keras_transformer.masks import (
     causal_mask as causal_mask,
     combine_masks as combine_masks,
     padding_mask as padding_mask,
+    window_mask as window_mask,
 )
 from keras_transformer.models import (
     AnsweringBert as AnsweringBert,

@@ -150,6 +150,7 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         seq_length: maximum length T of `call`; None for no limit.
         settings: `BlockSettings` of the layers; `d_model` is even.
         tie_output: whether the output projection uses the embeddings as its weights.
+        scale_embeddings: whether the embeddings are multiplied by √`d_model`.
 
     Raises:
         ValueError: if a size is not a positive integer, `d_model` is odd, or a text is longer than
@@ -179,21 +180,30 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         seq_length: int | None = None,
         settings: BlockSettings | None = None,
         tie_output: bool = True,
+        scale_embeddings: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(settings, **kwargs)
         [self.vocab_size] = check_sizes(vocab_size=vocab_size)
         self.seq_length = check_optional_size(seq_length=seq_length)
         self.tie_output = tie_output
+        self.scale_embeddings = scale_embeddings
         settings, dtype = self.settings, self.dtype_policy
         self.embedding = PositionEmbeddingFixedWeights.from_settings(
-            settings, seq_length, self.vocab_size, dtype=dtype, name="embedding"
+            settings,
+            seq_length,
+            self.vocab_size,
+            scale=scale_embeddings,
+            dtype=dtype,
+            name="embedding",
         )
-        self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
+        self.encoder = Encoder(settings=settings.causal(), dtype=dtype, name="encoder")
         self.projection = (
             None
             if tie_output
-            else keras.layers.Dense(self.vocab_size, dtype=dtype, name="projection")
+            else keras.layers.Dense(
+                self.vocab_size, use_bias=settings.use_bias, dtype=dtype, name="projection"
+            )
         )
 
     def build(self, input_shape: Any) -> None:
@@ -269,6 +279,7 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
             "vocab_size": self.vocab_size,
             "seq_length": self.seq_length,
             "tie_output": self.tie_output,
+            "scale_embeddings": self.scale_embeddings,
         }
         return {**super().get_config(), **arguments}
 

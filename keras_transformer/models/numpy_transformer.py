@@ -2,6 +2,7 @@
 
 import math
 
+import keras
 import numpy as np
 from keras import ops
 
@@ -27,16 +28,22 @@ _ACTIVATIONS = {
 }
 
 
+_KNOWN = ("normalization", "gated", "h_kv", "use_bias", "qkv_bias")  # fields of `BlockSettings`
+
+
 def supports_numpy(model):
     """Returns whether `NumpyTransformer` computes a model.
 
     It must be a built `TransformerModel`, not of a subclass and without replaced parts, that
-    computes in float32 with weights in float32 and the activation relu or silu.
+    computes in float32 with weights in float32 and the activation relu or silu. Relative positions,
+    a window, the normalization of queries and keys and scaled rotary positions are left to the
+    layers.
     """
     return (
         type(model) is TransformerModel
         and model.built
         and model.settings.activation in _ACTIVATIONS
+        and not model.settings.newer(known=_KNOWN)
         and model.compute_dtype == "float32"
         and all(weight.dtype == "float32" for weight in model.weights)
         and changed_part(model) is None
@@ -59,10 +66,11 @@ class NumpyTransformer:
 
     def __init__(self, model):
         activation, pre_norm = _ACTIVATIONS[model.settings.activation], model.settings.norm_first
-        self._source = _Embedding(model.source_embedding, pre_norm)
+        centers = _centers(model.settings)
+        self._source = _Embedding(model.source_embedding, centers)
         self._target = self._source
         if not model.share_embeddings:
-            self._target = _Embedding(model.target_embedding, pre_norm)
+            self._target = _Embedding(model.target_embedding, centers)
         encoder_norm, decoder_norm = (
             _Norm(x.final_norm) if pre_norm else None for x in (model.encoder, model.decoder)
         )
@@ -163,7 +171,8 @@ class _Dense:
 
     @classmethod
     def of(cls, layer):
-        return cls(_array(layer.kernel), _array(layer.bias))
+        bias = _array(layer.bias) if layer.use_bias else np.zeros(layer.units, "float32")
+        return cls(_array(layer.kernel), bias)
 
     def __call__(self, x, out=None):
         y = x.dot(self.kernel, out=out)  # takes half the time of `@` for a single row
@@ -184,30 +193,32 @@ class _Dense:
         kernel = norm.gamma[:, None] * self.kernel
         return _Dense(kernel, norm.beta @ self.kernel + self.bias)
 
-    def centered(self, pre_norm):
-        """Returns a layer whose outputs have mean 0 if it is part of a pre-norm layer."""
-        if not pre_norm:
+    def centered(self, centers):
+        """Returns a layer whose outputs have mean 0 if `centers`."""
+        if not centers:
             return self
         return _Dense(_centered(self.kernel), _centered(self.bias))
 
 
 class _Norm:
-    """Layer normalization."""
+    """Layer normalization, or RMS normalization, which subtracts no mean."""
 
     def __init__(self, layer):
-        gamma = _array(layer.gamma)
+        is_rms = isinstance(layer, keras.layers.RMSNormalization)
+        gamma = _array(layer.scale if is_rms else layer.gamma)
         self.gamma = gamma * np.float32(math.sqrt(len(gamma)))
-        self.beta = _array(layer.beta)
+        self.beta = np.zeros_like(gamma) if is_rms else _array(layer.beta)
+        self._center = _same if is_rms else _centered
         self.epsilon = np.full((1, 1), layer.epsilon * len(gamma), "float32")
 
     def standardize(self, x):
-        """Divides vectors of mean 0 by √D times their standard deviation."""
+        """Divides vectors of mean 0 by √D times their standard deviation, any by their norm."""
         squares = np.vecdot(x, x, keepdims=True)
         squares += self.epsilon
         return x / np.sqrt(squares, out=squares)
 
     def __call__(self, x):
-        y = self.standardize(_centered(x))
+        y = self.standardize(self._center(x))
         y *= self.gamma
         y += self.beta
         return y
@@ -237,8 +248,8 @@ class _PositionTable:
 class _Embedding:
     """Word embeddings plus sinusoidal positions, unless attention is rotary."""
 
-    def __init__(self, layer, pre_norm):
-        center = _centered if pre_norm else _same
+    def __init__(self, layer, centers):
+        center = _centered if centers else _same
         words = _array(layer.words.embeddings) * np.float32(math.sqrt(layer.output_dim))
         self._words = center(words)
         self._positions = None
@@ -259,7 +270,7 @@ class _Block:
     In pre-norm layers, nothing but layer normalizations reads the residual x, and they subtract its
     mean. So what is added to x is centered here, once, in the weights: x has mean 0, its
     normalization only divides by the standard deviation, and γ and β move to the layer that reads
-    it.
+    it. RMS normalizations subtract no mean, so nothing is centered.
     """
 
     def __init__(self, layer, activation, *add_norms):
@@ -267,8 +278,10 @@ class _Block:
         self.norms = [_Norm(x.normalization) for x in add_norms]
         inner, outer = _Dense.of(layer.feed_forward.inner), _Dense.of(layer.feed_forward.outer)
         self.inner = inner.after(self.norm_before(-1))
-        self.outer = outer.centered(self.pre_norm)
-        self.activation = activation
+        self.outer = outer.centered(_centers(layer.settings))
+        self.activation, self.gate = activation, None
+        if layer.settings.gated:
+            self.gate = _Dense.of(layer.feed_forward.gate).after(self.norm_before(-1))
 
     def norm_before(self, i):
         return self.norms[i] if self.pre_norm else None
@@ -281,13 +294,16 @@ class _Block:
         return self.norms[i](x + sublayer(x, *arguments))
 
     def feed_forward(self, x):
-        return self.outer(self.activation(self.inner(x)))
+        if self.gate is None:
+            return self.outer(self.activation(self.inner(x)))
+        return self.outer(self.activation(self.gate(x)) * self.inner(x))
 
 
 class _EncoderLayer(_Block):
     def __init__(self, layer, activation):
         super().__init__(layer, activation, layer.add_norm_1, layer.add_norm_2)
-        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0))
+        centers = _centers(layer.settings)
+        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0), centers)
 
     def __call__(self, x, sentences, mask):
         x = self.residual(x, 0, self.self_attention, sentences, mask)
@@ -298,9 +314,10 @@ class _DecoderLayer(_Block):
     def __init__(self, layer, activation, encoder_norm):
         add_norms = (layer.add_norm_1, layer.add_norm_2, layer.add_norm_3)
         super().__init__(layer, activation, *add_norms)
-        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0))
+        centers = _centers(layer.settings)
+        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0), centers)
         self.cross_attention = _CrossAttention(
-            layer.cross_attention, self.norm_before(1), encoder_norm
+            layer.cross_attention, self.norm_before(1), encoder_norm, centers
         )
 
     def step(self, x, position, cache, memory, mask):
@@ -310,10 +327,11 @@ class _DecoderLayer(_Block):
 
 
 class _SelfAttention:
-    def __init__(self, layer, norm):
+    def __init__(self, layer, norm, centers):
         self.heads = layer.h
+        self.keys_heads = layer.h_kv or layer.h
         self.sizes = (layer.d_k, layer.d_v)
-        self.splits = (layer.h * layer.d_k, 2 * layer.h * layer.d_k)
+        self.splits = (layer.h * layer.d_k, (layer.h + self.keys_heads) * layer.d_k)
         query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5)
         key, value = _Dense.of(layer.key_projection), _Dense.of(layer.value_projection)
         self.rotation = None
@@ -321,7 +339,7 @@ class _SelfAttention:
             self.rotation = _Rotation(layer)
             query, key = (self.rotation.paired(x) for x in (query, key))
         self.projections = _joined(query, key, value).after(norm)  # one product
-        self.output = _Dense.of(layer.output_projection).centered(norm is not None)
+        self.output = _Dense.of(layer.output_projection).centered(centers)
 
     def __call__(self, x, sentences, mask):
         first, second = self.splits
@@ -329,17 +347,21 @@ class _SelfAttention:
         length = len(x) // sentences
         if self.rotation:
             self.rotation(y.reshape(sentences, length, -1), 0, length)
-        shape = (sentences, length, self.heads, -1)
-        parts = (y[:, :first], y[:, first:second], y[:, second:])
-        queries, keys, values = (z.reshape(shape).swapaxes(1, 2) for z in parts)
-        scores = queries @ keys.swapaxes(2, 3)  # (B, N, S, S)
+        shape = (sentences, length, self.keys_heads)
+        queries = y[:, :first].reshape(*shape, -1, self.sizes[0])
+        queries = queries.transpose(0, 2, 3, 1, 4)  # (B, M, N / M, S, H)
+        keys, values = (
+            z.reshape(*shape, 1, -1).transpose(0, 2, 3, 1, 4)
+            for z in (y[:, first:second], y[:, second:])
+        )
+        scores = queries @ keys.swapaxes(3, 4)  # (B, M, N / M, S, S)
         if mask is not None:
-            scores += mask
-        context = (softmax(scores) @ values).swapaxes(1, 2)
+            scores += mask[:, None]
+        context = (softmax(scores) @ values).transpose(0, 3, 1, 2, 4)
         return self.output(context.reshape(len(x), -1))
 
     def start(self, rows, length):
-        return [np.empty((rows, self.heads, length, size), "float32") for size in self.sizes]
+        return [np.empty((rows, self.keys_heads, length, size), "float32") for size in self.sizes]
 
     def step(self, x, position, cache):
         if position == cache[0].shape[2]:
@@ -349,12 +371,16 @@ class _SelfAttention:
         if self.rotation:
             self.rotation(y, position, position + 1)
         queries, keys, values = y[:, :first], y[:, first:second], y[:, second:]
-        shape = (len(x), self.heads, -1)
+        shape = (len(x), self.keys_heads, -1)
         cache[0][:, :, position] = keys.reshape(shape)
         cache[1][:, :, position] = values.reshape(shape)
         keys, values = (z[:, :, : position + 1] for z in cache)
-        weights = softmax((keys @ queries.reshape(*shape, 1))[..., 0])
-        context = weights[:, :, None] @ values
+        if self.keys_heads == self.heads:
+            weights = softmax((keys @ queries.reshape(*shape, 1))[..., 0])[:, :, None]
+        else:
+            queries = queries.reshape(*shape, self.sizes[0])  # (R, M, N / M, H)
+            weights = softmax(queries @ keys.swapaxes(2, 3))
+        context = weights @ values
         return self.output(context.reshape(len(x), -1))
 
 
@@ -366,10 +392,9 @@ class _Rotation:
     """
 
     def __init__(self, layer):
-        self._heads = 2 * layer.h  # of queries and keys
-        shape = (layer.h, 2, layer.d_k // 2)
+        self._heads = layer.h + (layer.h_kv or layer.h)  # of queries and keys
         # The real and the imaginary part of a number are adjacent.
-        self._order = np.arange(layer.h * layer.d_k).reshape(shape).swapaxes(1, 2).ravel()
+        self._order = np.arange(layer.d_k).reshape(2, -1).T.ravel()
         self._factors = _PositionTable(layer.d_k, layer.rotary_base, self._to_factors)
 
     def _to_factors(self, waves):
@@ -377,7 +402,10 @@ class _Rotation:
 
     def paired(self, projection):
         """Returns the projection of the queries or the keys with the order that rotating needs."""
-        return _Dense(projection.kernel[:, self._order], projection.bias[self._order])
+        heads = len(projection.bias) // len(self._order)
+        starts = len(self._order) * np.arange(heads)[:, None]
+        order = (starts + self._order).ravel()
+        return _Dense(projection.kernel[:, order], projection.bias[order])
 
     def __call__(self, y, start, end):
         """Rotates queries and keys in place.
@@ -392,25 +420,28 @@ class _Rotation:
 
 
 class _CrossAttention:
-    def __init__(self, layer, norm, encoder_norm):
+    def __init__(self, layer, norm, encoder_norm, centers):
         self.heads = layer.h
+        self.keys_heads = layer.h_kv or layer.h
         self.query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5).after(norm)
         self.key = _Dense.of(layer.key_projection).after(encoder_norm)
         self.value = _Dense.of(layer.value_projection).after(encoder_norm)
-        self.output = _Dense.of(layer.output_projection).centered(norm is not None)
+        self.output = _Dense.of(layer.output_projection).centered(centers)
 
     def start(self, x, sentences):
-        shape = (sentences, len(x) // sentences, self.heads, -1)
+        shape = (sentences, len(x) // sentences, self.keys_heads, -1)
         pair = (self.key(x).reshape(shape), self.value(x).reshape(shape))
         return tuple(np.ascontiguousarray(y.swapaxes(1, 2)) for y in pair)
 
     def step(self, x, memory, mask):
         keys, values = memory
-        queries = self.query(x).reshape(len(keys), -1, self.heads, keys.shape[-1])
-        scores = queries.swapaxes(1, 2) @ keys.swapaxes(2, 3)  # (B, N, K, S)
+        groups = self.heads // self.keys_heads
+        queries = self.query(x).reshape(len(keys), -1, self.keys_heads, groups, keys.shape[-1])
+        queries = queries.transpose(0, 2, 3, 1, 4)  # (B, M, N / M, K, H)
+        scores = queries @ keys[:, :, None].swapaxes(3, 4)  # (B, M, N / M, K, S)
         if mask is not None:
-            scores += mask
-        context = (softmax(scores) @ values).swapaxes(1, 2)  # (B, K, N, H)
+            scores += mask[:, None]
+        context = (softmax(scores) @ values[:, :, None]).transpose(0, 3, 1, 2, 4)
         return self.output(context.reshape(len(x), -1))
 
 
@@ -427,6 +458,11 @@ def _output_layer(model):
     kernel = np.ascontiguousarray(_array(model.target_embedding.words.embeddings).T)
     bias = model.bias if model.output_bias else np.zeros(kernel.shape[1], "float32")
     return _Dense(kernel, _array(bias))
+
+
+def _centers(settings):
+    """Returns whether the residual has mean 0, see `_Block`."""
+    return settings.norm_first and settings.normalization == "layer"
 
 
 def _joined(*layers):

@@ -22,6 +22,7 @@ from keras_transformer.data.pretraining import (
     PretrainingPairs as PretrainingPairs,
     read_documents as read_documents,
 )
+from keras_transformer.data.published_tokenizer import PublishedTokenizer as PublishedTokenizer
 from keras_transformer.data.questions import answer_examples as answer_examples
 from keras_transformer.data.tokenizers import WordTokenizer as WordTokenizer
 from keras_transformer.data.wordpiece import WordPieceTokenizer as WordPieceTokenizer

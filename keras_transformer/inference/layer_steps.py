@@ -6,7 +6,10 @@ from keras import ops
 
 from keras_transformer.backends import backend_module
 
-_READ = 32  # tokens of a prompt that are read at once; XLA compiles each length anew
+# Tokens of a prompt that are read at once. XLA compiles each length anew, so it reads this many or
+# one.
+_READ = 32
+_READ_UNCOMPILED = 256
 _LENGTH = 64  # positions of the first cache, which is doubled when it is full
 
 
@@ -24,7 +27,10 @@ class LayerSteps:
     def __init__(self, model, jit_compile):
         self._model = model
         self._call = backend_module().compile_inference(_Steps(model), jit_compile)
-        self._read = _READ if hasattr(model, "read") else 1
+        self._exact = bool(jit_compile)
+        self._read = 1
+        if hasattr(model, "read"):
+            self._read = _READ if jit_compile else _READ_UNCOMPILED
 
     def start(self, source, copies=1):
         """Returns the empty cache of B rows."""
@@ -39,7 +45,9 @@ class LayerSteps:
         position = 0
         while position < tokens.shape[1]:
             rest = tokens.shape[1] - position
-            size = self._read if rest >= self._read else 1
+            size = min(self._read, rest)
+            if self._exact and size < self._read:
+                size = 1
             self._extend(tokens[:, position : position + size], position, state)
             position += size
 

@@ -43,7 +43,8 @@ def supports_numpy(model):
 
     It must be a built `TransformerModel` or `TransformerLanguageModel`, not of a subclass and
     without replaced parts, that computes in float32 with weights in float32 and the activation relu
-    or silu. Relative biases are left to the layers, and so is a window with a source.
+    or silu. Relative biases are left to the layers, in a translator also a window and the
+    normalization of queries and keys.
     """
     is_translator = type(model) is TransformerModel
     return (
@@ -51,7 +52,7 @@ def supports_numpy(model):
         and model.built
         and model.settings.activation in _ACTIVATIONS
         and not model.settings.newer(known=_KNOWN)
-        and not (is_translator and model.settings.window)
+        and not (is_translator and (model.settings.window or model.settings.qk_norm))
         and model.compute_dtype == "float32"
         and all(weight.dtype == "float32" for weight in model.weights)
         and changed_part(model) is None

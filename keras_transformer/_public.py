@@ -81,6 +81,11 @@ from keras_transformer.models import (
     TransformerModel as TransformerModel,
     VisionTransformer as VisionTransformer,
 )
+from keras_transformer.models.lora import (
+    enable_lora as enable_lora,
+    load_lora as load_lora,
+    save_lora as save_lora,
+)
 from keras_transformer.objectives.losses import MaskedCrossEntropy as MaskedCrossEntropy
 from keras_transformer.objectives.metrics import (
     MaskedAccuracy as MaskedAccuracy,

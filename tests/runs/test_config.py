@@ -35,6 +35,7 @@ NON_DEFAULTS = {
     "seed": 7,
     "model": "luong",
     "parent": "runs/old",
+    "lora": 4,
     "d_model": 256,
     "h": 2,
     "d_k": 8,

@@ -162,6 +162,7 @@ def test_a_damaged_parent_is_one_line_and_begins_nothing(folder, tmp_path, name,
     assert errors.count("error:") == 1 and {x.name for x in tmp_path.iterdir()} <= {"old"}
 
 
+@pytest.mark.slow
 def test_adapters_are_merged_and_written_apart(folder):
     run = folder / "lora"
     kt.train_run(adapted(folder, lora=2), run)

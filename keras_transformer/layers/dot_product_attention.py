@@ -125,7 +125,9 @@ def _per_group(function, x, y):
 
     The heads of a group are adjacent, so that they become more rows of one product.
     """
-    if len(x.shape) != 4 or x.shape[1] == y.shape[1]:
+    # A single head is broadcast instead. Merged, it could meet keys that also have a batch of 1, and
+    # for such a product TensorFlow 2.21 with oneDNN overwrites memory.
+    if len(x.shape) != 4 or y.shape[1] in (1, x.shape[1]):
         return function(x, y)
     batch, heads, length, size = ops.shape(x)
     grouped = ops.reshape(x, (batch, y.shape[1], heads // y.shape[1] * length, size))

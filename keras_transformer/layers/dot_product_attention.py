@@ -125,8 +125,8 @@ def _per_group(function, x, y):
 
     The heads of a group are adjacent, so that they become more rows of one product.
     """
-    # A single head is broadcast instead. Merged, it could meet keys that also have a batch of 1, and
-    # for such a product TensorFlow 2.21 with oneDNN overwrites memory.
+    # A single head is broadcast instead: TensorFlow 2.21 with oneDNN overwrites memory in a product
+    # of (B, 1, …) and (1, 1, …).
     if len(x.shape) != 4 or y.shape[1] in (1, x.shape[1]):
         return function(x, y)
     batch, heads, length, size = ops.shape(x)

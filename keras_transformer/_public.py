@@ -22,6 +22,7 @@ from keras_transformer.data.pretraining import (
     PretrainingPairs as PretrainingPairs,
     read_documents as read_documents,
 )
+from keras_transformer.data.published_tokenizer import PublishedTokenizer as PublishedTokenizer
 from keras_transformer.data.questions import answer_examples as answer_examples
 from keras_transformer.data.tokenizers import WordTokenizer as WordTokenizer
 from keras_transformer.data.wordpiece import WordPieceTokenizer as WordPieceTokenizer
@@ -53,6 +54,7 @@ from keras_transformer.layers import (
     PatchEmbedding as PatchEmbedding,
     PositionEmbeddingFixedWeights as PositionEmbeddingFixedWeights,
     PositionEmbeddingLayer as PositionEmbeddingLayer,
+    RelativeBias as RelativeBias,
     SegmentEmbedding as SegmentEmbedding,
     SequenceAttention as SequenceAttention,
     record_attention as record_attention,
@@ -64,6 +66,7 @@ from keras_transformer.masks import (
     causal_mask as causal_mask,
     combine_masks as combine_masks,
     padding_mask as padding_mask,
+    window_mask as window_mask,
 )
 from keras_transformer.models import (
     AnsweringBert as AnsweringBert,
@@ -77,6 +80,11 @@ from keras_transformer.models import (
     TransformerLanguageModel as TransformerLanguageModel,
     TransformerModel as TransformerModel,
     VisionTransformer as VisionTransformer,
+)
+from keras_transformer.models.lora import (
+    enable_lora as enable_lora,
+    load_lora as load_lora,
+    save_lora as save_lora,
 )
 from keras_transformer.objectives.losses import MaskedCrossEntropy as MaskedCrossEntropy
 from keras_transformer.objectives.metrics import (

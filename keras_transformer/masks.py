@@ -9,6 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import Tensor
 
@@ -70,6 +71,42 @@ def causal_mask(length: Tensor | int) -> Tensor:
     else:
         positions = ops.arange(length)
     return ops.expand_dims(positions, -2) <= ops.expand_dims(positions, -1)
+
+
+def window_mask(length: Tensor | int, window: int) -> Tensor:
+    """Returns the mask that hides distant positions: a sliding window.
+
+    Args:
+        length: integer T, the length of the sequence.
+        window: distance from which on positions are hidden; 1 leaves each position only itself.
+
+    Returns:
+        Boolean mask, (T, T): True where two positions are less than `window` apart. Combined with
+        `causal_mask`, each position sees the last `window` positions, including itself.
+
+    References:
+        "Longformer: The Long-Document Transformer" (Beltagy et al., 2020), section 3.1.
+
+    Example:
+        >>> ops.convert_to_numpy(kt.window_mask(3, window=2))
+        array([[ True,  True, False],
+               [ True,  True,  True],
+               [False,  True,  True]])
+    """
+    check_sizes(window=window)
+    return ops.abs(distances(length, length)) < window
+
+
+def distances(length, keys_length, start=0):
+    """Returns the position of each key minus that of each query, int32 (T, S).
+
+    Args:
+        length: T.
+        keys_length: S.
+        start: position of the first query; that of the first key is 0.
+    """
+    positions = start + ops.arange(length, dtype="int32")
+    return ops.arange(keys_length, dtype="int32") - ops.expand_dims(positions, -1)
 
 
 def combine_masks(*masks: Tensor | None) -> Tensor | None:

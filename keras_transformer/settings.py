@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar, cast
 
 from keras_transformer._utils.checks import (
+    check_choice,
+    check_groups,
+    check_optional_size,
     check_positive,
     check_rate,
     check_rotary,
@@ -27,10 +30,13 @@ _OUR_NAMES = {
     "intermediate_dim": "d_ff",
     "key_dim": "d_k",
     "num_heads": "h",
+    "num_key_value_heads": "h_kv",
     "num_layers": "n",
     "value_dim": "d_v",
 }
 EPSILON = 1e-5  # default of layer normalization, as in torch.nn.Transformer
+NORMALIZATIONS = ("layer", "rms")
+RELATIVE_POSITIONS = ("alibi", "t5", "t5_causal")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,14 +68,37 @@ class BlockSettings:
         rotary_base: base of the rotary position embeddings of self-attention (see
             `rotary_embedding`), which `TransformerModel` and `TransformerLanguageModel` then have
             in place of the sinusoidal encodings; None for none.
+        rotary_scaling: numbers that stretch the rotary positions to longer texts (see
+            `rotary_embedding`); None for none.
+        relative_positions: bias of the self-attention scores that depends on the distance, which
+            replaces the sinusoidal encodings like `rotary_base`: "alibi", "t5", or "t5_causal" for
+            causal attention (see `RelativeBias`); None for none.
+        normalization: "layer", or "rms" for `keras.layers.RMSNormalization`.
+        gated: whether the feed-forward networks have a gate (see `FeedForward`): SwiGLU with the
+            activation "silu", GEGLU with "gelu".
+        h_kv: number of heads of the keys and values, a divisor of `h`, each of which serves
+            `h / h_kv` heads of the queries: grouped-query attention, or multi-query attention if
+            1. None for `h`.
+        window: distance from which on self-attention sees nothing (see `window_mask`); None for no
+            limit.
+        qk_norm: whether RMS normalization is applied to the queries and keys of each head.
+        use_bias: whether the projections and feed-forward networks have biases.
+        qkv_bias: whether the projections of queries, keys and values have biases; None as
+            `use_bias`.
 
     Raises:
         ValueError: if a size is not a positive integer, a rate is not in [0, 1), `epsilon` or
             `rotary_base` is not positive, `d_k` or `d_v` is None and `h` does not divide `d_model`,
-            or `d_k` is odd with rotary position embeddings.
+            `d_k` is odd with rotary position embeddings, `h_kv` does not divide `h`, or a choice is
+            unknown.
 
     References:
-        "Attention Is All You Need" (Vaswani et al., 2017), table 3.
+        "Attention Is All You Need" (Vaswani et al., 2017), table 3;
+        "Root Mean Square Layer Normalization" (Zhang and Sennrich, 2019);
+        "GLU Variants Improve Transformer" (Shazeer, 2020);
+        "GQA: Training Generalized Multi-Query Transformer Models" (Ainslie et al., 2023);
+        "Longformer: The Long-Document Transformer" (Beltagy et al., 2020), section 3.1 (window);
+        "Query-Key Normalization for Transformers" (Henry et al., 2020).
 
     Example:
         >>> settings = kt.BlockSettings(h=4, d_model=64, d_ff=128, n=2, norm_first=True)
@@ -90,6 +119,15 @@ class BlockSettings:
     attention_rate: float = 0.0
     activation_rate: float = 0.0
     rotary_base: float | None = None
+    rotary_scaling: tuple[float, ...] | None = None
+    relative_positions: str | None = None
+    normalization: str = "layer"
+    gated: bool = False
+    h_kv: int | None = None
+    window: int | None = None
+    qk_norm: bool = False
+    use_bias: bool = True
+    qkv_bias: bool | None = None
 
     def __post_init__(self):
         for name in ("h", "d_model", "d_ff", "n", "d_k", "d_v"):
@@ -103,7 +141,33 @@ class BlockSettings:
             activation_rate=self.activation_rate,
         )
         check_positive(**given(epsilon=self.epsilon))
-        check_rotary(self.rotary_base, self.d_k)
+        if self.rotary_scaling is not None:
+            object.__setattr__(self, "rotary_scaling", tuple(self.rotary_scaling))  # JSON: a list
+        check_rotary(self.rotary_base, self.d_k, self.rotary_scaling)
+        check_choice((None, *RELATIVE_POSITIONS), relative_positions=self.relative_positions)
+        check_choice(NORMALIZATIONS, normalization=self.normalization)
+        object.__setattr__(self, "h_kv", check_groups(self.h, self.h_kv))
+        object.__setattr__(self, "window", check_optional_size(window=self.window))
+
+    @property
+    def has_encodings(self) -> bool:
+        """Whether the embeddings carry the positions, because self-attention does not."""
+        return self.rotary_base is None and self.relative_positions is None
+
+    def causal(self) -> Self:
+        """Returns a copy for causal self-attention: with "t5_causal" in place of "t5"."""
+        if self.relative_positions != "t5":
+            return self
+        return dataclasses.replace(self, relative_positions="t5_causal")
+
+    def newer(self, known: tuple[str, ...] = ()) -> list[str]:
+        """Returns the fields that change the blocks of 2017, apart from `rotary_base`.
+
+        Args:
+            known: names of fields to leave out, such as those that an exporter knows.
+        """
+        changed = [name for name, default in _OF_2017.items() if getattr(self, name) != default]
+        return [name for name in changed if name not in known]
 
     def _head_size(self):
         if self.d_model % self.h:
@@ -131,9 +195,26 @@ class BlockSettings:
         return dataclasses.replace(self, **missing)
 
 
+# Fields and their values in the blocks of 2017. The heads are not a field of it.
+_OF_2017 = {
+    "rotary_scaling": None,
+    "relative_positions": None,
+    "normalization": "layer",
+    "gated": False,
+    "h_kv": None,
+    "window": None,
+    "qk_norm": False,
+    "use_bias": True,
+    "qkv_bias": None,
+}
+
+
 def describe_settings(settings):
     """Describes the layers of a Transformer in a line."""
-    rotary = settings.rotary_base
+    rotary, relative = settings.rotary_base, settings.relative_positions
+    positions = [f"rotary positions of base {rotary:g}"] if rotary else []
+    positions += [f"{relative} positions"] if relative else []
+    blocks = [f"{x} {getattr(settings, x)}" for x in settings.newer() if x != "relative_positions"]
     sizes = (
         f"{settings.h} heads of {settings.d_k}"
         if settings.d_k == settings.d_v
@@ -142,7 +223,7 @@ def describe_settings(settings):
     return (
         f"{settings.n} + {settings.n} layers, d_model {settings.d_model}, {sizes}, "
         f"d_ff {settings.d_ff}, {'pre' if settings.norm_first else 'post'}-norm, "
-        f"{f'rotary positions of base {rotary:g}' if rotary else 'sinusoidal positions'}, "
+        f"{', '.join([*(positions or ['sinusoidal positions']), *blocks])}, "
         f"dropout {settings.rate:g}"
     )
 

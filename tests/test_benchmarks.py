@@ -77,3 +77,12 @@ def test_training_benchmark_runs_all_systems():
         assert number(speed) > 0 and number(ratio) > 0 and number(peak) > 0
         assert number(faults) >= 0
     assert number(rows[3][2]) == 1  # torch is the reference
+
+
+@pytest.mark.parity
+def test_language_model_benchmark_runs_both_systems():
+    code = "import llama; llama.main()"
+    quick = ["--size", "tiny", "--dtypes", "float32", "--prompt", "5", "--tokens", "4"]
+    rows = table_rows(run_code(code, *quick, "--rounds", "1", KERAS_BACKEND="tensorflow"))
+    assert [row[0].split(",")[0] for row in rows] == ["keras_transformer", "transformers"]
+    assert all(number(row[2]) > 0 and row[4] == "100%" for row in rows)

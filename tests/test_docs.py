@@ -46,6 +46,12 @@ def test_code_in_models_md_runs(monkeypatch, capsys):
     assert printed.strip().endswith("(1, 3)")
 
 
+def test_code_in_blocks_md_runs():
+    names = {}
+    for block in code_blocks("blocks.md"):
+        exec(compile(block, "docs/blocks.md", "exec"), names)
+
+
 def test_code_in_before_and_beside_md_runs():
     """Its assertions check the numbers."""
     names = {}

@@ -100,6 +100,16 @@ def test_all_layers_of_a_model_share_its_settings():
     assert len(model.encoder.layers) == len(model.decoder.layers) == 3
 
 
+def test_only_causal_attention_has_all_buckets_for_earlier_positions():
+    settings = dataclasses.replace(SETTINGS, relative_positions="t5")
+    model = TransformerModel(11, 13, settings=settings)
+    language_model = TransformerLanguageModel(11, settings=settings)
+    layers = (model.encoder.layers, model.decoder.layers, language_model.encoder.layers)
+    kinds = [x[0].self_attention.relative_bias.kind for x in layers]
+    assert kinds == ["t5", "t5_causal", "t5_causal"]
+    assert model.decoder.layers[0].cross_attention.relative_positions is None
+
+
 def test_each_sublayer_has_its_own_dropout_rate():
     rates = {"rate": 0.1, "attention_rate": 0.2, "activation_rate": 0.3}
     layer = DecoderLayer(settings=dataclasses.replace(SETTINGS, **rates))

@@ -86,8 +86,9 @@ def check_even(**sizes):
             )
 
 
-def check_rotary(rotary_base, d_k):
+def check_rotary(rotary_base, d_k, rotary_scaling=None):
     """Raises a ValueError if heads of size `d_k` cannot have rotary position embeddings."""
+    check_rotary_scaling(rotary_scaling)
     if rotary_base is not None:
         check_positive(rotary_base=rotary_base)
         if d_k % 2:
@@ -96,6 +97,33 @@ def check_rotary(rotary_base, d_k):
                 "`d_model` or `h`, or set `rotary_base` to None. "
                 f"Received: d_k={excerpt(d_k)}"
             )
+
+
+def check_rotary_scaling(rotary_scaling):
+    """Raises a ValueError unless the numbers of `rotary_embedding` are one or four, or None."""
+    if rotary_scaling is None:
+        return
+    check_positive(**{f"rotary_scaling[{i}]": x for i, x in enumerate(rotary_scaling)})
+    if len(rotary_scaling) not in (1, 4) or rotary_scaling[1:2] >= rotary_scaling[2:3] > ():
+        raise ValueError(
+            "`rotary_scaling` must be (factor,) or (factor, low, high, length) with low < high. "
+            f"Received: rotary_scaling={excerpt(rotary_scaling)}"
+        )
+
+
+def check_groups(h, h_kv):
+    """Returns the number of heads of the keys and values, None if it is that of the queries.
+
+    Raises:
+        ValueError: if it is not a positive integer that divides `h`.
+    """
+    h_kv = check_optional_size(h_kv=h_kv)
+    if h_kv is not None and h % h_kv:
+        raise ValueError(
+            "`h_kv`, the number of heads of the keys and values, must divide `h`. "
+            f"Received: h={h}, h_kv={h_kv}"
+        )
+    return None if h_kv == h else h_kv
 
 
 def check_length(length, **limit):

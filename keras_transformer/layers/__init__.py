@@ -20,6 +20,7 @@ from keras_transformer.layers.position_embedding import (
     PositionEmbeddingLayer,
 )
 from keras_transformer.layers.record_attention import record_attention, store_attention
+from keras_transformer.layers.relative_bias import RelativeBias
 from keras_transformer.layers.rotary_embedding import rotary_embedding
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.layers.sequence_attention import SequenceAttention
@@ -43,6 +44,7 @@ __all__ = [
     "PatchEmbedding",
     "PositionEmbeddingFixedWeights",
     "PositionEmbeddingLayer",
+    "RelativeBias",
     "SegmentEmbedding",
     "SequenceAttention",
     "record_attention",

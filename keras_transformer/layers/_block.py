@@ -15,7 +15,7 @@ from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
-from keras_transformer.layers.layer_normalization import LayerNormalization
+from keras_transformer.layers.layer_normalization import make_normalization
 from keras_transformer.settings import names_ours
 
 _Constructor = TypeVar("_Constructor", bound=Callable[..., Any])
@@ -78,7 +78,9 @@ class TransformerStack(TransformerBlock):
         )
         # The last residual sum of pre-norm layers is not normalized, so it needs its own norm.
         if settings.norm_first:
-            self.final_norm = LayerNormalization(settings.epsilon, dtype=dtype, name="final_norm")
+            self.final_norm = make_normalization(
+                settings.normalization, settings.epsilon, dtype=dtype, name="final_norm"
+            )
         else:
             self.final_norm = keras.layers.Identity(dtype=dtype, name="final_norm")
 

@@ -37,18 +37,25 @@ def _on_cuda():
     return keras.distribution.list_devices()[0].startswith(("gpu", "cuda"))
 
 
+def repeat_heads(x, queries):
+    """Repeats the heads of keys or values, (B, M, S, H), for the N heads of the queries."""
+    groups = queries.shape[1] // x.shape[1]
+    return x if groups == 1 else ops.repeat(x, groups, axis=1)
+
+
 def fused_attention(queries, keys, values, attention_mask=None):
     """Computes softmax(QKᵀ/√d_k)V like `DotProductAttention`, without its weights.
 
     Args:
         queries: (B, N, T, d_k).
-        keys: (B, N, S, d_k).
-        values: (B, N, S, d_v).
+        keys: (B, M, S, d_k), where M divides N.
+        values: (B, M, S, d_v).
         attention_mask: boolean, broadcastable to (B, N, T, S); True = may attend.
 
     Returns:
         (B, N, T, d_v).
     """
+    keys, values = (repeat_heads(x, queries) for x in (keys, values))
     heads_last = [ops.transpose(x, (0, 2, 1, 3)) for x in (queries, keys, values)]
     scale = 1 / math.sqrt(keys.shape[-1])
     if attention_mask is not None:

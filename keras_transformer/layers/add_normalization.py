@@ -4,11 +4,12 @@ from typing import Any, Self
 
 import keras
 
+from keras_transformer._utils.checks import check_choice, check_positive
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dropout import Dropout
-from keras_transformer.layers.layer_normalization import LayerNormalization
-from keras_transformer.settings import EPSILON, BlockSettings, names_ours
+from keras_transformer.layers.layer_normalization import make_normalization
+from keras_transformer.settings import EPSILON, NORMALIZATIONS, BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -25,13 +26,16 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         norm_first: whether to normalize the input of the sub-layer (pre-norm) instead of the
             residual sum (post-norm).
         epsilon: number added to the variance.
+        normalization: "layer", or "rms" for `keras.layers.RMSNormalization`.
 
     Raises:
-        ValueError: if `rate` is not in [0, 1) or `epsilon` is not positive.
+        ValueError: if `rate` is not in [0, 1), `epsilon` is not positive or `normalization` is
+            unknown.
 
     References:
         "Attention Is All You Need" (Vaswani et al., 2017), sections 3.1 and 5.4;
-        "On Layer Normalization in the Transformer Architecture" (Xiong et al., 2020), table 1.
+        "On Layer Normalization in the Transformer Architecture" (Xiong et al., 2020), table 1;
+        "Root Mean Square Layer Normalization" (Zhang and Sennrich, 2019), equation 4.
 
     Example:
         >>> add_norm, feed_forward = kt.AddNormalization(rate=0.1), kt.FeedForward(32, 8)
@@ -42,25 +46,33 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
 
     @names_ours
     def __init__(
-        self, rate: float = 0.0, norm_first: bool = False, epsilon: float = EPSILON, **kwargs: Any
+        self,
+        rate: float = 0.0,
+        norm_first: bool = False,
+        epsilon: float = EPSILON,
+        normalization: str = "layer",
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_positive(epsilon=epsilon)
+        check_choice(NORMALIZATIONS, normalization=normalization)
         self.supports_masking = True
         self.rate = rate
         self.norm_first = norm_first
         self.epsilon = epsilon
+        self.kind = normalization
         dtype = self.dtype_policy
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         # In pre-norm the norm has its own row in `summary()`, so its name contains this layer's.
-        self.normalization = LayerNormalization(
-            epsilon=epsilon, dtype=dtype, name=f"{self.name}_before" if norm_first else "norm"
-        )
+        name = f"{self.name}_before" if norm_first else "norm"
+        self.normalization = make_normalization(normalization, epsilon, dtype=dtype, name=name)
 
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
         epsilon = EPSILON if settings.epsilon is None else settings.epsilon
-        return cls(settings.rate, bool(settings.norm_first), epsilon, **kwargs)
+        norm_first, kind = bool(settings.norm_first), settings.normalization
+        return cls(settings.rate, norm_first, epsilon, kind, **kwargs)
 
     def build(self, x_shape: Shape, sublayer_output_shape: Shape) -> None:
         build_part(self.dropout, sublayer_output_shape)
@@ -93,7 +105,7 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         config = {"rate": self.rate, "norm_first": self.norm_first, "epsilon": self.epsilon}
-        return {**super().get_config(), **config}
+        return {**super().get_config(), **config, "normalization": self.kind}
 
     def compute_output_shape(self, x_shape: Shape, sublayer_output_shape: Shape) -> Shape:
         return x_shape

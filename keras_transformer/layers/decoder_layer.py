@@ -61,11 +61,14 @@ class DecoderLayer(TransformerBlock):
     ) -> None:
         sizes = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff": d_ff, "rate": rate}
         super().__init__(settings, sizes, **kwargs)
-        self.self_attention = self._sublayer(MultiHeadAttention, "self_attention")
+        self.self_attention = MultiHeadAttention.from_settings(
+            self.settings.causal(), dtype=self.dtype_policy, name="self_attention"
+        )
         self.add_norm_1 = self._sublayer(AddNormalization, "add_norm_1")
-        # A target position has no distance to a source position, so nothing is rotated here.
+        # A target position has no distance to a source position, so nothing depends on it here.
+        without_positions = dict.fromkeys(("rotary_base", "relative_positions", "window"))
         self.cross_attention = self._sublayer(
-            MultiHeadAttention, "cross_attention", rotary_base=None
+            MultiHeadAttention, "cross_attention", **without_positions
         )
         self.add_norm_2 = self._sublayer(AddNormalization, "add_norm_2")
         self.feed_forward = self._sublayer(FeedForward, "feed_forward")

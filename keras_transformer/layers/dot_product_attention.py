@@ -30,7 +30,8 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
     whose keys are all masked returns zeros.
 
     Shape letters: T query length, S key length, d_k and d_v the sizes of keys and values. There may
-    be any number of leading axes, such as (B, N, …) in multi-head attention.
+    be any number of leading axes, such as (B, N, …) in multi-head attention. Keys and values with
+    fewer heads, (B, M, …), serve N / M heads of the queries each.
 
     Args:
         rate: dropout rate of the attention weights.
@@ -75,6 +76,7 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         values: Tensor,
         attention_mask: Tensor | None = None,
         keys_mask: Tensor | None = None,
+        bias: Tensor | None = None,
     ) -> Tensor:
         """Computes the attention.
 
@@ -84,19 +86,22 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             values: (..., S, d_v).
             attention_mask: boolean, broadcastable to (..., T, S); True = may attend.
             keys_mask: implicit mask of the keys, (..., S), which Keras passes; hides keys as well.
+            bias: added to the scores, broadcastable to (..., T, S).
 
         Returns:
             The weighted sum of the values for each query, (..., T, d_v).
         """
         attention_mask = with_implicit_mask(attention_mask, keys_mask)
-        store_queries_and_keys(self, queries, keys)  # for `record_attention` and its like
-        if self._needs_no_weights() and has_fused_kernel(queries, keys, values):
+        if bias is None:  # their products would not be the scores
+            store_queries_and_keys(self, queries, keys)
+        is_plain = bias is None and self._needs_no_weights()
+        if is_plain and has_fused_kernel(queries, keys, values):
             return fused_attention(queries, keys, values, attention_mask)
         scale = 1 / math.sqrt(keys.shape[-1])
-        scores = ops.einsum("...td,...sd->...ts", queries * scale, keys)  # (..., T, S)
-        weights = masked_softmax(scores, attention_mask)
+        scores = _per_group(_products, queries * scale, keys)  # (..., T, S)
+        weights = masked_softmax(scores, attention_mask, bias)
         store_attention(self, weights)
-        return ops.matmul(self.dropout(ops.cast(weights, values.dtype)), values)
+        return _per_group(ops.matmul, self.dropout(ops.cast(weights, values.dtype)), values)
 
     def _needs_no_weights(self):
         has_dropout = not isinstance(self.dropout, Dropout) or self.dropout.rate > 0
@@ -111,13 +116,33 @@ class DotProductAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         return (*queries_shape[:-1], values_shape[-1])
 
 
-def masked_softmax(scores, attention_mask=None):
+def _products(queries, keys):
+    return ops.einsum("...td,...sd->...ts", queries, keys)
+
+
+def _per_group(function, x, y):
+    """Applies a product to x, (B, N, T, …), and y, (B, M, S, …), of which each head serves N / M.
+
+    The heads of a group are adjacent, so that they become more rows of one product.
+    """
+    # A single head is broadcast instead: TensorFlow 2.21 with oneDNN overwrites memory in a product
+    # of (B, 1, …) and (1, 1, …).
+    if len(x.shape) != 4 or y.shape[1] in (1, x.shape[1]):
+        return function(x, y)
+    batch, heads, length, size = ops.shape(x)
+    grouped = ops.reshape(x, (batch, y.shape[1], heads // y.shape[1] * length, size))
+    z = function(grouped, y)
+    return ops.reshape(z, (batch, heads, length, ops.shape(z)[-1]))
+
+
+def masked_softmax(scores, attention_mask=None, bias=None):
     """Computes the softmax over the keys that are not masked.
 
     Args:
         scores: (..., T, S), of any float dtype. They must be finite, except that masked scores in
             float16 may have overflowed to infinity.
         attention_mask: boolean, broadcastable to (..., T, S); True = may attend.
+        bias: added to the scores, broadcastable to (..., T, S); or None.
 
     Returns:
         Attention weights, (..., T, S), float32 or higher. They sum to 1 for each query, or are all
@@ -128,6 +153,8 @@ def masked_softmax(scores, attention_mask=None):
     """
     may_overflow = keras.backend.standardize_dtype(scores.dtype) == "float16"
     scores = ops.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
+    if bias is not None:
+        scores = scores + ops.cast(bias, scores.dtype)
     if attention_mask is None:
         return ops.softmax(scores)
     check_mask(attention_mask)

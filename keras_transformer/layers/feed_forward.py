@@ -16,17 +16,23 @@ from keras_transformer.settings import BlockSettings, names_ours
 class FeedForward(PartsMixin, keras.layers.Layer):
     """The position-wise feed-forward network: two dense layers with an activation between them.
 
+    With `gated`, a third dense layer, which then has the activation, is multiplied with the inner
+    layer: SwiGLU with the activation "silu", GEGLU with "gelu".
+
     Args:
         d_ff: size of the inner layer.
         d_model: size of the output.
         activation: activation of the inner layer, as accepted by `keras.activations.get`.
         rate: dropout rate of the inner layer.
+        gated: whether there is a gate.
+        use_bias: whether the dense layers have biases.
 
     Raises:
         ValueError: if a size is not a positive integer or `rate` is not in [0, 1).
 
     References:
-        "Attention Is All You Need" (Vaswani et al., 2017), equation 2.
+        "Attention Is All You Need" (Vaswani et al., 2017), equation 2;
+        "GLU Variants Improve Transformer" (Shazeer, 2020), equation 6 (the gate).
 
     Example:
         >>> ops.shape(kt.FeedForward(d_ff=32, d_model=8)(np.ones((2, 5, 8))))
@@ -40,6 +46,8 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         d_model: int,
         activation: str | Callable[..., Any] = "relu",
         rate: float = 0.0,
+        gated: bool = False,
+        use_bias: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -47,18 +55,28 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         self.d_ff, self.d_model = check_sizes(d_ff=d_ff, d_model=d_model)
         self.activation = activation
         self.rate = rate
-        dtype = self.dtype_policy
-        self.inner = keras.layers.Dense(self.d_ff, activation=activation, dtype=dtype, name="inner")
-        self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        self.outer = keras.layers.Dense(self.d_model, dtype=dtype, name="outer")
+        self.gated = gated
+        self.use_bias = use_bias
+        if gated:
+            self.gate = self._dense(self.d_ff, "gate", activation)
+        self.inner = self._dense(self.d_ff, "inner", None if gated else activation)
+        self.dropout = Dropout(rate, dtype=self.dtype_policy, name="dropout")
+        self.outer = self._dense(self.d_model, "outer")
+
+    def _dense(self, units, name, activation=None):
+        options = {"use_bias": self.use_bias, "dtype": self.dtype_policy, "name": name}
+        return keras.layers.Dense(units, activation, **options)
 
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
         activation = settings.activation or "relu"
-        return cls(settings.d_ff, settings.d_model, activation, settings.activation_rate, **kwargs)
+        sizes, rate = (settings.d_ff, settings.d_model), settings.activation_rate
+        return cls(*sizes, activation, rate, settings.gated, settings.use_bias, **kwargs)
 
     def build(self, x_shape: Shape) -> None:
+        if self.gated:
+            build_part(self.gate, x_shape)
         build_part(self.inner, x_shape)
         build_part(self.dropout, (*x_shape[:-1], self.d_ff))
         build_part(self.outer, (*x_shape[:-1], self.d_ff))
@@ -73,12 +91,14 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         Returns:
             (..., d_model).
         """
-        return self.outer(self.dropout(self.inner(x)))
+        y = self.gate(x) * self.inner(x) if self.gated else self.inner(x)
+        return self.outer(self.dropout(y))
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"d_ff": self.d_ff, "d_model": self.d_model}
         options = {"activation": self.activation, "rate": self.rate}
-        return {**super().get_config(), **sizes, **options}
+        blocks = {"gated": self.gated, "use_bias": self.use_bias}
+        return {**super().get_config(), **sizes, **options, **blocks}
 
     def compute_output_shape(self, x_shape: Shape) -> Shape:
         return (*x_shape[:-1], self.d_model)

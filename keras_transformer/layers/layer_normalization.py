@@ -98,5 +98,14 @@ class LayerNormalization(keras.layers.Layer):
         return x_shape
 
 
+def make_normalization(kind, epsilon, **kwargs):
+    """Makes a normalization over the last axis: "layer", or "rms" without mean and offset."""
+    if kind == "layer":
+        return LayerNormalization(epsilon, **kwargs)
+    layer = keras.layers.RMSNormalization(epsilon=epsilon, **kwargs)  # in float32, as ours
+    layer.supports_masking = True
+    return layer
+
+
 def _mean(x):
     return ops.mean(x, axis=-1, keepdims=True)

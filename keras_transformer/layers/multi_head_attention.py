@@ -6,22 +6,31 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_axes, check_rotary, check_sizes
+from keras_transformer._utils.checks import (
+    check_axes,
+    check_groups,
+    check_optional_size,
+    check_rotary,
+    check_sizes,
+)
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._heads import merge_heads, split_heads
 from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dot_product_attention import DotProductAttention
+from keras_transformer.layers.layer_normalization import make_normalization
+from keras_transformer.layers.relative_bias import RelativeBias
 from keras_transformer.layers.rotary_embedding import rotary_embedding
-from keras_transformer.masks import with_implicit_mask
-from keras_transformer.settings import BlockSettings, names_ours
+from keras_transformer.masks import combine_masks, distances, with_implicit_mask
+from keras_transformer.settings import EPSILON, BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
 class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
     """Multi-head scaled dot-product attention.
 
-    Shape letters: B batch, T query length, S key length, L cache length, N heads, D model size.
+    Shape letters: B batch, T query length, S key length, L cache length, N heads, M heads of the
+    keys and values, D model size.
 
     Args:
         h: number of attention heads, N.
@@ -30,14 +39,27 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         d_model: size of the output, D.
         rate: dropout rate of the attention weights.
         rotary_base: base of the rotary position embeddings of queries and keys (see
-            `rotary_embedding`); None for none. They are meant for self-attention.
+            `rotary_embedding`); None for none. They are meant for self-attention, like the next
+            two options.
+        rotary_scaling: see `rotary_embedding`.
+        relative_positions: kind of a `RelativeBias` of the scores; None for none.
+        window: distance from which on keys are hidden (see `window_mask`); None for no limit.
+        h_kv: number of heads of the keys and values, M: grouped-query attention, or multi-query
+            attention if 1. They have fewer parameters and a smaller KV cache. None for `h`.
+        qk_norm: whether RMS normalization is applied to the queries and keys of each head.
+        epsilon: number that it adds to the mean square.
+        use_bias: whether the projections have biases.
+        qkv_bias: whether those of queries, keys and values have biases; None as `use_bias`.
 
     Raises:
         ValueError: if a size is not a positive integer, `rate` is not in [0, 1), `rotary_base` is
-            not positive, or `d_k` is odd with rotary position embeddings.
+            not positive, `d_k` is odd with rotary position embeddings, `h_kv` does not divide `h`,
+            or `relative_positions` is unknown.
 
     References:
-        "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.2.
+        "Attention Is All You Need" (Vaswani et al., 2017), section 3.2.2;
+        "GQA: Training Generalized Multi-Query Transformer Models" (Ainslie et al., 2023), section
+        2.2.
 
     Example:
         >>> attention = kt.MultiHeadAttention(h=2, d_k=4, d_v=4, d_model=8)
@@ -63,38 +85,77 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         d_model: int,
         rate: float = 0.0,
         rotary_base: float | None = None,
+        *,
+        rotary_scaling: tuple[float, ...] | None = None,
+        relative_positions: str | None = None,
+        window: int | None = None,
+        h_kv: int | None = None,
+        qk_norm: bool = False,
+        epsilon: float = EPSILON,
+        use_bias: bool = True,
+        qkv_bias: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         sizes = check_sizes(h=h, d_k=d_k, d_v=d_v, d_model=d_model)
         self.h, self.d_k, self.d_v, self.d_model = sizes
-        check_rotary(rotary_base, self.d_k)
         self.rate = rate
         self.rotary_base = rotary_base
+        self.rotary_scaling = None if rotary_scaling is None else tuple(rotary_scaling)
+        check_rotary(rotary_base, self.d_k, self.rotary_scaling)
+        self.relative_positions = relative_positions
+        self.window = check_optional_size(window=window)
+        self.h_kv = check_groups(self.h, h_kv)
+        self.qk_norm = qk_norm
+        self.epsilon = epsilon
+        self.use_bias = use_bias
+        self.qkv_bias = qkv_bias
         # One matrix for all heads: splitting the result is cheap, and one large product is faster
         # than h small ones.
-        self.query_projection = self._dense(self.h * self.d_k, "query_projection")
-        self.key_projection = self._dense(self.h * self.d_k, "key_projection")
-        self.value_projection = self._dense(self.h * self.d_v, "value_projection")
-        self.output_projection = self._dense(self.d_model, "output_projection")
+        has_bias, keys_heads = use_bias if qkv_bias is None else qkv_bias, self._keys_heads
+        self.query_projection = self._dense(self.h * self.d_k, "query_projection", has_bias)
+        self.key_projection = self._dense(keys_heads * self.d_k, "key_projection", has_bias)
+        self.value_projection = self._dense(keys_heads * self.d_v, "value_projection", has_bias)
+        self.output_projection = self._dense(self.d_model, "output_projection", use_bias)
+        if qk_norm:
+            self.query_norm, self.key_norm = (
+                make_normalization("rms", epsilon, dtype=self.dtype_policy, name=f"{name}_norm")
+                for name in ("query", "key")
+            )
+        if relative_positions is not None:
+            self.relative_bias = RelativeBias(
+                self.h, relative_positions, dtype="float32", name="relative_bias"
+            )
         self.attention = DotProductAttention(rate, dtype=self.dtype_policy, name="attention")
 
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
-        sizes = (settings.h, settings.d_k, settings.d_v, settings.d_model)
-        options = (settings.attention_rate, settings.rotary_base)
-        return cls(*sizes, *options, **kwargs)  # type: ignore[arg-type]
+        names = ("h", "d_k", "d_v", "d_model", *_OPTIONS)
+        options = {name: getattr(settings, name) for name in names}
+        if settings.epsilon is not None:
+            options["epsilon"] = settings.epsilon
+        return cls(**options, rate=settings.attention_rate, **kwargs)
 
-    def _dense(self, units, name):
-        return keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
+    @property
+    def _keys_heads(self):
+        return self.h_kv or self.h
+
+    def _dense(self, units, name, use_bias):
+        return keras.layers.Dense(units, use_bias=use_bias, dtype=self.dtype_policy, name=name)
 
     def build(self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape) -> None:
         build_part(self.query_projection, queries_shape)
         build_part(self.key_projection, keys_shape)
         build_part(self.value_projection, values_shape)
-        keys = (None, self.h, None, self.d_k)
-        build_part(self.attention, keys, keys, (*keys[:-1], self.d_v))
+        keys, values = ((None, self._keys_heads, None, d) for d in (self.d_k, self.d_v))
+        queries = (None, self.h, None, self.d_k)
+        if self.qk_norm:
+            build_part(self.query_norm, queries)
+            build_part(self.key_norm, keys)
+        if self.relative_positions is not None:
+            build_part(self.relative_bias, (None, None), dtype="int32")
+        build_part(self.attention, queries, keys, values)
         build_part(self.output_projection, (None, None, self.h * self.d_v))
         self.built = True
 
@@ -134,13 +195,19 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             start: position of the first key, for rotary position embeddings.
 
         Returns:
-            Keys, (B, N, S, d_k), and values, (B, N, S, d_v).
+            Keys, (B, M, S, d_k), and values, (B, M, S, d_v).
         """
-        keys, values = self.key_projection(keys), self.value_projection(values)
-        return self._rotated(split_heads(keys, self.h), start), split_heads(values, self.h)
+        keys, values = (
+            split_heads(x, self._keys_heads)
+            for x in (self.key_projection(keys), self.value_projection(values))
+        )
+        keys = self.key_norm(keys) if self.qk_norm else keys
+        return self._rotated(keys, start), values
 
     def _rotated(self, x, start):
-        return x if self.rotary_base is None else rotary_embedding(x, self.rotary_base, start)
+        if self.rotary_base is None:
+            return x
+        return rotary_embedding(x, self.rotary_base, start, self.rotary_scaling)
 
     def attend(
         self,
@@ -171,8 +238,15 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             _check_meaning(attention_mask.shape, *queries.shape[:2])
             attention_mask = ops.expand_dims(attention_mask, axis=-3)  # (B, 1, T, S) or (1, T, S)
         queries = split_heads(self.query_projection(queries), self.h)  # (B, N, T, d_k)
-        queries = self._rotated(queries, start)
-        context = self.attention(queries, keys, values, attention_mask=attention_mask)
+        queries = self.query_norm(queries) if self.qk_norm else queries
+        queries, options = self._rotated(queries, start), {}
+        if self.window is not None or self.relative_positions is not None:
+            offsets = distances(ops.shape(queries)[2], ops.shape(keys)[2], start)  # (T, S)
+            if self.window is not None:
+                attention_mask = combine_masks(attention_mask, ops.abs(offsets) < self.window)
+            if self.relative_positions is not None:
+                options["bias"] = ops.transpose(self.relative_bias(offsets), (2, 0, 1))  # (N, T, S)
+        context = self.attention(queries, keys, values, attention_mask=attention_mask, **options)
         return self.output_projection(merge_heads(context))  # (B, N, T, d_v) -> (B, T, D)
 
     def start(self, batch_size: int, length: int) -> tuple[Tensor, Tensor]:
@@ -183,9 +257,9 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             length: maximum number of steps, L.
 
         Returns:
-            Keys, (B, N, L, d_k), and values, (B, N, L, d_v), all 0.
+            Keys, (B, M, L, d_k), and values, (B, M, L, d_v), all 0.
         """
-        shape = (batch_size, self.h, length)
+        shape = (batch_size, self._keys_heads, length)
         return tuple(ops.zeros((*shape, d), self.compute_dtype) for d in (self.d_k, self.d_v))
 
     def step(
@@ -195,16 +269,16 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         cache: tuple[Tensor, Tensor],
         attention_mask: Tensor | None = None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Computes causal self-attention for one position using the KV cache.
+        """Computes causal self-attention for one or more positions using the KV cache.
 
         Args:
-            x: (B, 1, any).
-            position: int32 scalar, starting at 0.
+            x: (B, T, any), usually of one position.
+            position: int32 scalar, that of the first, starting at 0.
             cache: from `start` or the previous step.
-            attention_mask: boolean, (B, 1, L), True up to this position.
+            attention_mask: boolean, (B, T, L), True up to each position.
 
         Returns:
-            (B, 1, D), and the next cache.
+            (B, T, D), and the next cache.
         """
         new, index = self.project(x, x, position), (0, 0, position, 0)
         keys, values = (ops.slice_update(x, index, y) for x, y in zip(cache, new, strict=True))
@@ -212,13 +286,20 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"h": self.h, "d_k": self.d_k, "d_v": self.d_v, "d_model": self.d_model}
-        options = {"rate": self.rate, "rotary_base": self.rotary_base}
+        options = {name: getattr(self, name) for name in ("rate", "epsilon", *_OPTIONS)}
         return {**super().get_config(), **sizes, **options}
 
     def compute_output_shape(
         self, queries_shape: Shape, keys_shape: Shape, values_shape: Shape
     ) -> Shape:
         return (*queries_shape[:-1], self.d_model)
+
+
+# Fields of `BlockSettings` that are arguments of `MultiHeadAttention`, by name.
+_OPTIONS = (
+    "rotary_base", "rotary_scaling", "relative_positions", "window", "h_kv", "qk_norm", "use_bias",
+    "qkv_bias",
+)  # fmt: skip
 
 
 def _check_meaning(mask_shape, batch_size, length):

@@ -25,7 +25,7 @@ from keras_transformer.settings import BlockSettings
 class PositionEmbeddingFixedWeights(PositionEmbedding):
     """Learned token embeddings plus fixed sinusoidal position encodings.
 
-    The token embeddings are multiplied by √D.
+    The token embeddings are multiplied by √D, unless `scale` is False.
 
     Shape letters: B batch, T length, D = output_dim, V = vocab_size.
 
@@ -36,6 +36,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         output_dim: size of the embeddings, D, even.
         base: base of the wavelengths, see `sinusoidal_encoding`. With None, no encodings are added,
             for models whose attention knows the positions (see `rotary_embedding`).
+        scale: whether to multiply the token embeddings by √D.
         freeze_words: whether to replace the token embeddings by the unscaled sinusoidal encodings
             of the ids. The layer is then not trainable; it is meant for visualization.
 
@@ -61,6 +62,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         output_dim: int,
         base: float | None = 10000.0,
         freeze_words: bool = False,
+        scale: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(seq_length, vocab_size, output_dim, **kwargs)
@@ -70,14 +72,15 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
             raise ValueError("`freeze_words` needs a base. Received: base=None")
         self.base = base
         self.freeze_words = freeze_words
+        self.scale = scale
         self.words = self._frozen_embedding() if freeze_words else self._learned_embedding()
 
     @classmethod
     def from_settings(
         cls, settings: BlockSettings, seq_length: int | None, vocab_size: int, **kwargs: Any
     ) -> Self:
-        """Creates the layer from `BlockSettings`; without encodings if attention is rotary."""
-        if settings.rotary_base is not None:
+        """Creates the layer from `BlockSettings`; without encodings if attention has positions."""
+        if not settings.has_encodings:
             kwargs["base"] = None
         return cls(seq_length, vocab_size, settings.d_model, **kwargs)
 
@@ -114,7 +117,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         check_axes(2, "(B, T)", ids=ids)
         check_length(ids.shape[1], seq_length=self.seq_length)
         words = self.words(ids)
-        if not self.freeze_words:
+        if self.scale and not self.freeze_words:
             words = words * math.sqrt(self.output_dim)
         if self.base is None:
             return words
@@ -122,7 +125,8 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         return words + ops.cast(positions, words.dtype)
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "base": self.base, "freeze_words": self.freeze_words}
+        options = {"base": self.base, "freeze_words": self.freeze_words, "scale": self.scale}
+        return {**super().get_config(), **options}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 from keras_transformer._utils.types import Tensor
+from keras_transformer.layers._fused_attention import repeat_heads
 from keras_transformer.layers._parts import walk
 
 _weights = contextvars.ContextVar("attention_weights", default=None)
@@ -103,6 +104,8 @@ def store_attention(layer: keras.layers.Layer, weights: Tensor) -> None:
 def store_queries_and_keys(layer, queries, keys):
     """Stores queries and keys in the innermost `record_queries_and_keys`, if there is one."""
     if (recorded := _queries_and_keys.get()) is not None:
+        if len(queries.shape) == 4:
+            keys = repeat_heads(keys, queries)
         recorded.add(layer, (queries, keys))
 
 

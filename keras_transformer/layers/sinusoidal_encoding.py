@@ -41,8 +41,17 @@ def sinusoidal_encoding(
     """
     check_even(output_dim=output_dim)
     check_positive(base=base)
-    frequencies = np.float32(base) ** (-np.arange(0, output_dim, 2, dtype="float32") / output_dim)
+    return waves_of(frequencies_of(output_dim, base), length, start)
+
+
+def frequencies_of(size, base):
+    """Returns the frequencies 1 / base^(2i/size), float32 (size / 2,), as a NumPy array."""
+    return np.float32(base) ** (-np.arange(0, size, 2, dtype="float32") / size)
+
+
+def waves_of(frequencies, length, start=0):
+    """Returns the sine and the cosine of each frequency, adjacent; see `sinusoidal_encoding`."""
     positions = ops.cast(start + ops.arange(length), "float32")
     angles = ops.multiply(ops.expand_dims(positions, -1), frequencies)  # (..., T, D / 2)
     waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
-    return ops.reshape(waves, (*ops.shape(positions), output_dim))
+    return ops.reshape(waves, (*ops.shape(positions), 2 * len(frequencies)))

@@ -11,6 +11,7 @@ from keras_transformer.layers._parts import changed_part
 from keras_transformer.models.transformer import TransformerModel
 
 _FORBIDDEN_BIAS = -3e4  # far below all logits and still finite in float16
+_KNOWN = ("normalization", "gated", "h_kv", "use_bias", "qkv_bias")  # fields of `BlockSettings`
 _ACTIVATIONS = {
     keras.activations.relu: "RELU",
     keras.activations.gelu: "GELU",
@@ -62,6 +63,11 @@ def _check_model(model):
             f"Received: d_k={settings.d_k}, d_v={settings.d_v}, d_model={settings.d_model}, "
             f"h={settings.h}"
         )
+    if newer := settings.newer(known=_KNOWN):
+        raise ValueError(
+            'CTranslate2 cannot express all layers of this model: choose the engine "layers", or '
+            f"export it with `export_saved_model`. Received: {', '.join(newer)}"
+        )
     if keras.activations.get(settings.activation) not in _ACTIVATIONS:
         raise ValueError(
             "CTranslate2 cannot express activations other than "
@@ -72,7 +78,13 @@ def _check_model(model):
 def _make_spec(model, target_tokens, positions):
     specs, settings = import_ctranslate2().specs, model.settings
     activation = specs.Activation[_ACTIVATIONS[keras.activations.get(settings.activation)]]
-    kind = {"pre_norm": settings.norm_first, "activation": activation}
+    kind = {
+        "pre_norm": settings.norm_first,
+        "activation": activation,
+        "rms_norm": settings.normalization == "rms",
+        "ffn_glu": settings.gated,
+        "num_heads_kv": settings.h_kv,
+    }
     if settings.rotary_base is not None:
         kind |= {"rotary_dim": settings.d_k, "rotary_interleave": False}
         kind["rotary_base"] = settings.rotary_base
@@ -122,7 +134,11 @@ def _fill_attention(spec, attention, add_norm):
 
 
 def _fill_feed_forward(spec, feed_forward, add_norm):
-    _fill_linear(spec.linear_0, feed_forward.inner)
+    if feed_forward.gated:
+        _fill_linear(spec.linear_0, feed_forward.gate)
+        _fill_linear(spec.linear_0_noact, feed_forward.inner)
+    else:
+        _fill_linear(spec.linear_0, feed_forward.inner)
     _fill_linear(spec.linear_1, feed_forward.outer)
     _fill_norm(spec.layer_norm, add_norm.normalization)
 
@@ -135,15 +151,21 @@ def _fill_projection(spec, model):
             spec.bias = _array(model.bias)
     else:
         _fill_linear(spec, model.projection)
+        if not model.projection.use_bias:
+            spec.bias = np.zeros(model.dec_vocab_size, "float32")
 
 
 def _fill_linear(spec, *dense):
     spec.weight = np.concatenate([_array(layer.kernel).T for layer in dense])  # (out, in)
-    spec.bias = np.concatenate([_array(layer.bias) for layer in dense])
+    if dense[0].use_bias:
+        spec.bias = np.concatenate([_array(layer.bias) for layer in dense])
 
 
 def _fill_norm(spec, norm):
-    spec.gamma, spec.beta = _array(norm.gamma), _array(norm.beta)
+    if isinstance(norm, keras.layers.RMSNormalization):
+        spec.gamma = _array(norm.scale)
+    else:
+        spec.gamma, spec.beta = _array(norm.gamma), _array(norm.beta)
 
 
 def _array(variable):

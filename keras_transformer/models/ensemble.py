@@ -10,7 +10,13 @@ from keras import ops
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Tensor
 from keras_transformer.models._translator import Translator
-from keras_transformer.models.numpy_transformer import NumpyTransformer, softmax, supports_numpy
+from keras_transformer.models.language_model import TransformerLanguageModel
+from keras_transformer.models.numpy_transformer import (
+    NumpyLanguageModel,
+    NumpyTransformer,
+    softmax,
+    supports_numpy,
+)
 
 
 class Ensemble(Translator):
@@ -103,6 +109,8 @@ def supports_numpy_search(model: keras.Model) -> bool:
 
 def numpy_model(model: keras.Model) -> Any:
     """Copies a model, or the models of an ensemble, to NumPy."""
+    if type(model) is TransformerLanguageModel:
+        return NumpyLanguageModel(model)
     return _NumpyEnsemble(model.models) if type(model) is Ensemble else NumpyTransformer(model)
 
 

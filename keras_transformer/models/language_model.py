@@ -1,21 +1,22 @@
 """Language models, recurrent and Transformer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_axes, check_optional_size, check_rate, check_sizes
-from keras_transformer._utils.special_tokens import PADDING_ID
-from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer._utils.special_tokens import PADDING_ID, START_ID
+from keras_transformer._utils.types import PathLike, Shape, Tensor
 from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.position_embedding import PositionEmbeddingFixedWeights
-from keras_transformer.masks import causal_mask, combine_masks, padding_mask
+from keras_transformer.masks import causal_mask, combine_masks, distances
 from keras_transformer.models._token_model import TokenModel
+from keras_transformer.pretrained.llama import llama_arguments, load_llama, read_checkpoint
 from keras_transformer.settings import BlockSettings, names_ours
 
 
@@ -150,6 +151,9 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         seq_length: maximum length T of `call`; None for no limit.
         settings: `BlockSettings` of the layers; `d_model` is even.
         tie_output: whether the output projection uses the embeddings as its weights.
+        scale_embeddings: whether the embeddings are multiplied by √`d_model`.
+        hide_start: whether the start token is hidden like padding, because the model was trained
+            without one or the text contains it.
 
     Raises:
         ValueError: if a size is not a positive integer, `d_model` is odd, or a text is longer than
@@ -179,22 +183,65 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         seq_length: int | None = None,
         settings: BlockSettings | None = None,
         tie_output: bool = True,
+        scale_embeddings: bool = True,
+        hide_start: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(settings, **kwargs)
         [self.vocab_size] = check_sizes(vocab_size=vocab_size)
         self.seq_length = check_optional_size(seq_length=seq_length)
         self.tie_output = tie_output
+        self.scale_embeddings = scale_embeddings
+        self.hide_start = hide_start
         settings, dtype = self.settings, self.dtype_policy
         self.embedding = PositionEmbeddingFixedWeights.from_settings(
-            settings, seq_length, self.vocab_size, dtype=dtype, name="embedding"
+            settings,
+            seq_length,
+            self.vocab_size,
+            scale=scale_embeddings,
+            dtype=dtype,
+            name="embedding",
         )
-        self.encoder = Encoder(settings=settings, dtype=dtype, name="encoder")
+        self.encoder = Encoder(settings=settings.causal(), dtype=dtype, name="encoder")
         self.projection = (
             None
             if tie_output
-            else keras.layers.Dense(self.vocab_size, dtype=dtype, name="projection")
+            else keras.layers.Dense(
+                self.vocab_size, use_bias=settings.use_bias, dtype=dtype, name="projection"
+            )
         )
+
+    @classmethod
+    def from_pretrained(cls, folder: PathLike, dtype: Any = None) -> Self:
+        """Loads a language model of the Llama family with published weights.
+
+        These are Llama, SmolLM2, Mistral, Qwen2 and Qwen3, as far as they differ by their settings
+        alone. The ids of the tokens are those of `PublishedTokenizer`.
+
+        Args:
+            folder: path of a folder in the Hugging Face layout, with `config.json` and
+                `model.safetensors`, or the files of weights that `model.safetensors.index.json`
+                lists.
+            dtype: dtype policy of the model, such as "bfloat16", which halves the memory; None for
+                Keras's global policy.
+
+        Returns:
+            A built `TransformerLanguageModel`.
+
+        Raises:
+            FileNotFoundError: if a file is missing.
+            ValueError: if a file is damaged, `config.json` has a field or a value that is not
+                supported, or a weight is missing, unexpected or has the wrong shape.
+
+        Example:
+            model = kt.TransformerLanguageModel.from_pretrained("SmolLM2-135M")
+            generate = kt.Generate(model, kt.PublishedTokenizer.load("SmolLM2-135M"))
+        """
+        checkpoint = read_checkpoint(folder)
+        model = cls(**llama_arguments(checkpoint), dtype=dtype)
+        model.build((None, None))
+        load_llama(checkpoint, model)
+        return model
 
     def build(self, input_shape: Any) -> None:
         build_part(self.embedding, input_shape, dtype="int32")
@@ -220,8 +267,14 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         left_padding = ops.expand_dims(ops.argmax(not_padding, axis=1), 1)
         x = self.embedding(tokens, start=-ops.cast(left_padding, "int32"))
         causal = causal_mask(ops.shape(tokens)[1])
-        mask = combine_masks(padding_mask(tokens), causal)
+        mask = combine_masks(ops.expand_dims(self._is_visible(tokens), 1), causal)
         return self._to_logits(self.encoder(x, attention_mask=mask, training=training))
+
+    def _is_visible(self, tokens):
+        visible = ops.not_equal(tokens, PADDING_ID)
+        if self.hide_start:
+            visible = ops.logical_and(visible, ops.not_equal(tokens, START_ID))
+        return visible
 
     def _to_logits(self, x, embeddings=None):
         tied = self.projection is None
@@ -258,17 +311,37 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         Returns:
             `(logits, cache)`: logits, (R, V), and the updated cache.
         """
-        tokens = ops.expand_dims(tokens, 1)
-        seen = ops.slice_update(cache["seen"], (0, position), tokens != PADDING_ID)
+        return self.read(ops.expand_dims(tokens, 1), position, cache, memory)
+
+    def read(
+        self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
+    ) -> tuple[Tensor, Any]:
+        """Computes the logits of the next token from several tokens at once, such as a prompt.
+
+        Args:
+            tokens: token ids at this position and the following ones, int32, (R, T).
+            position: int32 scalar, that of the first token.
+            cache, memory: see `step`.
+
+        Returns:
+            `(logits, cache)`: logits, (R, V), after the last token, and the updated cache.
+        """
+        seen = ops.slice_update(cache["seen"], (0, position), self._is_visible(tokens))
+        mask = ops.expand_dims(seen, 1)
+        if tokens.shape[1] != 1:  # what follows a single token is not seen yet
+            offsets = distances(ops.shape(tokens)[1], ops.shape(seen)[1], position)
+            mask = ops.logical_and(mask, offsets <= 0)  # (R, T, L)
         x = self.embedding(tokens, start=position)
-        x, layers = self.encoder.step(x, position, cache["layers"], ops.expand_dims(seen, 1))
-        return self._to_logits(ops.squeeze(x, axis=1), memory), {"layers": layers, "seen": seen}
+        x, layers = self.encoder.step(x, position, cache["layers"], mask)
+        return self._to_logits(x[:, -1], memory), {"layers": layers, "seen": seen}
 
     def get_config(self) -> dict[str, Any]:
         arguments = {
             "vocab_size": self.vocab_size,
             "seq_length": self.seq_length,
             "tie_output": self.tie_output,
+            "scale_embeddings": self.scale_embeddings,
+            "hide_start": self.hide_start,
         }
         return {**super().get_config(), **arguments}
 

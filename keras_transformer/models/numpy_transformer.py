@@ -1,13 +1,17 @@
-"""A `TransformerModel` computed with NumPy, for searches on a CPU."""
+"""A `TransformerModel` or a language model computed with NumPy, for searches on a CPU."""
 
 import math
 
+import keras
 import numpy as np
 from keras import ops
 
-from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer._utils.special_tokens import PADDING_ID, START_ID
 from keras_transformer.layers._parts import changed_part
-from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
+from keras_transformer.layers.rotary_embedding import rotary_frequencies
+from keras_transformer.layers.sinusoidal_encoding import frequencies_of, waves_of
+from keras_transformer.masks import window_mask
+from keras_transformer.models.language_model import TransformerLanguageModel
 from keras_transformer.models.transformer import TransformerModel
 
 
@@ -27,16 +31,28 @@ _ACTIVATIONS = {
 }
 
 
-def supports_numpy(model):
-    """Returns whether `NumpyTransformer` computes a model.
+# Newer fields of `BlockSettings`; a bias that depends on the distance is left to the layers.
+_KNOWN = (
+    "normalization", "gated", "h_kv", "use_bias", "qkv_bias", "qk_norm", "window", "rotary_scaling",
+)  # fmt: skip
+_READ = 128  # tokens of a prompt that are read at once
 
-    It must be a built `TransformerModel`, not of a subclass and without replaced parts, that
-    computes in float32 with weights in float32 and the activation relu or silu.
+
+def supports_numpy(model):
+    """Returns whether `NumpyTransformer` or `NumpyLanguageModel` computes a model.
+
+    It must be a built `TransformerModel` or `TransformerLanguageModel`, not of a subclass and
+    without replaced parts, that computes in float32 with weights in float32 and the activation relu
+    or silu. Relative biases are left to the layers, in a translator also a window and the
+    normalization of queries and keys.
     """
+    is_translator = type(model) is TransformerModel
     return (
-        type(model) is TransformerModel
+        (is_translator or type(model) is TransformerLanguageModel)
         and model.built
         and model.settings.activation in _ACTIVATIONS
+        and not model.settings.newer(known=_KNOWN)
+        and not (is_translator and (model.settings.window or model.settings.qk_norm))
         and model.compute_dtype == "float32"
         and all(weight.dtype == "float32" for weight in model.weights)
         and changed_part(model) is None
@@ -59,10 +75,11 @@ class NumpyTransformer:
 
     def __init__(self, model):
         activation, pre_norm = _ACTIVATIONS[model.settings.activation], model.settings.norm_first
-        self._source = _Embedding(model.source_embedding, pre_norm)
+        centers = _centers(model.settings)
+        self._source = _Embedding(model.source_embedding, centers)
         self._target = self._source
         if not model.share_embeddings:
-            self._target = _Embedding(model.target_embedding, pre_norm)
+            self._target = _Embedding(model.target_embedding, centers)
         encoder_norm, decoder_norm = (
             _Norm(x.final_norm) if pre_norm else None for x in (model.encoder, model.decoder)
         )
@@ -71,7 +88,7 @@ class NumpyTransformer:
             _DecoderLayer(x, activation, encoder_norm) for x in model.decoder.layers
         ]
         self._final_norm = decoder_norm.standardize if pre_norm else _same
-        self._to_logits = _output_layer(model).after(decoder_norm)
+        self._to_logits = _output_layer(model, model.target_embedding).after(decoder_norm)
 
     def start(self, source, copies=1):
         """Encodes the source.
@@ -118,6 +135,72 @@ class NumpyTransformer:
         return self._to_logits(self._final_norm(x), out=state.logits[: len(x)])
 
 
+class NumpyLanguageModel:
+    """The inference of a `TransformerLanguageModel` in NumPy; see `NumpyTransformer`.
+
+    Args:
+        model: a built model for which `supports_numpy` is true.
+    """
+
+    def __init__(self, model):
+        activation, pre_norm = _ACTIVATIONS[model.settings.activation], model.settings.norm_first
+        norm = _Norm(model.encoder.final_norm) if pre_norm else None
+        self._embedding = _Embedding(model.embedding, _centers(model.settings))
+        self._layers = [_EncoderLayer(x, activation) for x in model.encoder.layers]
+        self._final_norm = norm.standardize if pre_norm else _same
+        self._to_logits = _output_layer(model, model.embedding).after(norm)
+        self._window, self._hide_start = model.settings.window, model.hide_start
+
+    def start(self, source, copies=1):
+        """Returns the empty `DecodingState`; the source has B rows, and its values are ignored."""
+        rows = len(source) * copies
+        caches = [layer.self_attention.start(rows, 64) for layer in self._layers]
+        for cache in caches:
+            for x in cache:
+                x[:, :, 0] = 0  # a hidden start token stays in it, with a weight of 0
+        logits = np.empty((rows, self._to_logits.kernel.shape[1]), "float32")
+        return DecodingState(caches, [], None, logits)
+
+    def step(self, tokens, position, state):
+        """Computes the logits of the next token of each row; see `NumpyTransformer.step`."""
+        logits = state.logits[: len(tokens)]
+        if self._hides(tokens, position, state):
+            logits[:] = 0
+            return logits
+        x = self._embedding(tokens, position)
+        for layer, cache in zip(self._layers, state.caches, strict=True):
+            x = layer.step(x, position, cache, state.first)
+        return self._to_logits(self._final_norm(x), out=logits)
+
+    def read(self, tokens, state):
+        """Reads the first tokens of each row at once, such as a prompt, without computing logits.
+
+        Args:
+            tokens: int32 (R, T), of which the first is the start token.
+            state: the `DecodingState`, which is updated.
+        """
+        if not tokens.size:
+            return
+        first = int(self._hides(tokens[:, 0], 0, state))
+        for start in range(first, tokens.shape[1], _READ):
+            part = tokens[:, start : start + _READ]
+            end = start + part.shape[1]
+            mask = np.tri(part.shape[1], end, start, dtype=bool)
+            if self._window is not None:
+                mask &= _array(window_mask(end, self._window))[start:]
+            mask[:, : state.first] = False
+            mask = np.where(mask, np.float32(0), np.float32(-1e9))
+            x = self._embedding(part, start).reshape(part.size, -1)
+            for layer, cache in zip(self._layers, state.caches, strict=True):
+                x = layer.extend(x, len(part), start, cache, mask)
+
+    def _hides(self, tokens, position, state):
+        """Returns whether this is a hidden start token, after which nothing attends to it."""
+        if position == 0 and self._hide_start and (tokens == START_ID).all():
+            state.first = 1
+        return position < state.first
+
+
 class DecodingState:
     """The KV cache of the rows and the memory of their sentences.
 
@@ -126,6 +209,9 @@ class DecodingState:
         memory: for each layer, keys and values of the source, (B, N, S, H).
         mask: float32 (B, 1, 1, S), added to the scores; or None.
         logits: memory for the logits, float32 (R, V).
+
+    Attributes:
+        first: first visible position of the caches.
     """
 
     def __init__(self, caches, memory, mask, logits):
@@ -133,6 +219,7 @@ class DecodingState:
         self.memory = memory
         self.mask = mask
         self.logits = logits
+        self.first = 0
 
     def select(self, rows, filled, sentences=None):
         """Reorders the rows and drops sentences.
@@ -163,7 +250,8 @@ class _Dense:
 
     @classmethod
     def of(cls, layer):
-        return cls(_array(layer.kernel), _array(layer.bias))
+        bias = _array(layer.bias) if layer.use_bias else np.zeros(layer.units, "float32")
+        return cls(_array(layer.kernel), bias)
 
     def __call__(self, x, out=None):
         y = x.dot(self.kernel, out=out)  # takes half the time of `@` for a single row
@@ -184,30 +272,32 @@ class _Dense:
         kernel = norm.gamma[:, None] * self.kernel
         return _Dense(kernel, norm.beta @ self.kernel + self.bias)
 
-    def centered(self, pre_norm):
-        """Returns a layer whose outputs have mean 0 if it is part of a pre-norm layer."""
-        if not pre_norm:
+    def centered(self, centers):
+        """Returns a layer whose outputs have mean 0 if `centers`."""
+        if not centers:
             return self
         return _Dense(_centered(self.kernel), _centered(self.bias))
 
 
 class _Norm:
-    """Layer normalization."""
+    """Layer normalization, or RMS normalization, which subtracts no mean."""
 
     def __init__(self, layer):
-        gamma = _array(layer.gamma)
+        is_rms = isinstance(layer, keras.layers.RMSNormalization)
+        gamma = _array(layer.scale if is_rms else layer.gamma)
         self.gamma = gamma * np.float32(math.sqrt(len(gamma)))
-        self.beta = _array(layer.beta)
+        self.beta = np.zeros_like(gamma) if is_rms else _array(layer.beta)
+        self._center = _same if is_rms else _centered
         self.epsilon = np.full((1, 1), layer.epsilon * len(gamma), "float32")
 
     def standardize(self, x):
-        """Divides vectors of mean 0 by √D times their standard deviation."""
+        """Divides vectors of mean 0 by √D times their standard deviation, any by their norm."""
         squares = np.vecdot(x, x, keepdims=True)
         squares += self.epsilon
         return x / np.sqrt(squares, out=squares)
 
     def __call__(self, x):
-        y = self.standardize(_centered(x))
+        y = self.standardize(self._center(x))
         y *= self.gamma
         y += self.beta
         return y
@@ -217,19 +307,19 @@ class _PositionTable:
     """A table with a row per position, made from the sinusoidal encodings; grows on demand.
 
     Args:
-        size, base: arguments of `sinusoidal_encoding`.
-        convert: function from encodings, float32 (T, size), to rows of the table.
+        frequencies: those of the encodings, float32 (D / 2,).
+        convert: function from encodings, float32 (T, D), to rows of the table.
     """
 
-    def __init__(self, size, base, convert):
-        self._size, self._base, self._convert = size, base, convert
+    def __init__(self, frequencies, convert):
+        self._frequencies, self._convert = frequencies, convert
         self._rows = ()
 
     def __call__(self, start, end):
         rows = self._rows  # other threads may replace it
         if end > len(rows):
             # At least 64, which are enough for most sentences: JAX compiles anew for each length.
-            waves = sinusoidal_encoding(max(64, 2 * end), self._size, self._base)
+            waves = waves_of(self._frequencies, max(64, 2 * end))
             rows = self._rows = self._convert(_array(waves))
         return rows[start:end]
 
@@ -237,13 +327,15 @@ class _PositionTable:
 class _Embedding:
     """Word embeddings plus sinusoidal positions, unless attention is rotary."""
 
-    def __init__(self, layer, pre_norm):
-        center = _centered if pre_norm else _same
-        words = _array(layer.words.embeddings) * np.float32(math.sqrt(layer.output_dim))
-        self._words = center(words)
+    def __init__(self, layer, centers):
+        center = _centered if centers else _same
+        words = _array(layer.words.embeddings)
+        self._words = center(
+            words * np.float32(math.sqrt(layer.output_dim)) if layer.scale else words
+        )
         self._positions = None
         if layer.base is not None:
-            self._positions = _PositionTable(layer.output_dim, layer.base, center)
+            self._positions = _PositionTable(frequencies_of(layer.output_dim, layer.base), center)
 
     def __call__(self, ids, start):
         words = self._words[ids]
@@ -259,7 +351,7 @@ class _Block:
     In pre-norm layers, nothing but layer normalizations reads the residual x, and they subtract its
     mean. So what is added to x is centered here, once, in the weights: x has mean 0, its
     normalization only divides by the standard deviation, and γ and β move to the layer that reads
-    it.
+    it. RMS normalizations subtract no mean, so nothing is centered.
     """
 
     def __init__(self, layer, activation, *add_norms):
@@ -267,8 +359,10 @@ class _Block:
         self.norms = [_Norm(x.normalization) for x in add_norms]
         inner, outer = _Dense.of(layer.feed_forward.inner), _Dense.of(layer.feed_forward.outer)
         self.inner = inner.after(self.norm_before(-1))
-        self.outer = outer.centered(self.pre_norm)
-        self.activation = activation
+        self.outer = outer.centered(_centers(layer.settings))
+        self.activation, self.gate = activation, None
+        if layer.settings.gated:
+            self.gate = _Dense.of(layer.feed_forward.gate).after(self.norm_before(-1))
 
     def norm_before(self, i):
         return self.norms[i] if self.pre_norm else None
@@ -281,16 +375,27 @@ class _Block:
         return self.norms[i](x + sublayer(x, *arguments))
 
     def feed_forward(self, x):
-        return self.outer(self.activation(self.inner(x)))
+        if self.gate is None:
+            return self.outer(self.activation(self.inner(x)))
+        return self.outer(self.activation(self.gate(x)) * self.inner(x))
 
 
 class _EncoderLayer(_Block):
     def __init__(self, layer, activation):
         super().__init__(layer, activation, layer.add_norm_1, layer.add_norm_2)
-        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0))
+        centers = _centers(layer.settings)
+        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0), centers)
 
     def __call__(self, x, sentences, mask):
         x = self.residual(x, 0, self.self_attention, sentences, mask)
+        return self.residual(x, 1, self.feed_forward)
+
+    def step(self, x, position, cache, first):
+        x = self.residual(x, 0, self.self_attention.step, position, cache, first)
+        return self.residual(x, 1, self.feed_forward)
+
+    def extend(self, x, rows, position, cache, mask):
+        x = self.residual(x, 0, self.self_attention.extend, rows, position, cache, mask)
         return self.residual(x, 1, self.feed_forward)
 
 
@@ -298,9 +403,10 @@ class _DecoderLayer(_Block):
     def __init__(self, layer, activation, encoder_norm):
         add_norms = (layer.add_norm_1, layer.add_norm_2, layer.add_norm_3)
         super().__init__(layer, activation, *add_norms)
-        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0))
+        centers = _centers(layer.settings)
+        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0), centers)
         self.cross_attention = _CrossAttention(
-            layer.cross_attention, self.norm_before(1), encoder_norm
+            layer.cross_attention, self.norm_before(1), encoder_norm, centers
         )
 
     def step(self, x, position, cache, memory, mask):
@@ -310,51 +416,98 @@ class _DecoderLayer(_Block):
 
 
 class _SelfAttention:
-    def __init__(self, layer, norm):
+    def __init__(self, layer, norm, centers):
         self.heads = layer.h
+        self.keys_heads = layer.h_kv or layer.h
         self.sizes = (layer.d_k, layer.d_v)
-        self.splits = (layer.h * layer.d_k, 2 * layer.h * layer.d_k)
-        query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5)
-        key, value = _Dense.of(layer.key_projection), _Dense.of(layer.value_projection)
-        self.rotation = None
+        self.splits = (layer.h * layer.d_k, (layer.h + self.keys_heads) * layer.d_k)
+        self.window = layer.window
+        query, key, value = (
+            _Dense.of(getattr(layer, f"{name}_projection")) for name in ("query", "key", "value")
+        )
+        self.rotation = self.scales = None
+        if layer.qk_norm:
+            scales = (_array(x.scale) for x in (layer.query_norm, layer.key_norm))
+            self.scales = np.repeat(list(scales), (layer.h, self.keys_heads), axis=0)
+            self.scales[: layer.h] *= np.float32(layer.d_k**-0.5)
+            self.epsilon = np.float32(layer.epsilon)
+        else:
+            query = query.times(layer.d_k**-0.5)
         if layer.rotary_base is not None:
             self.rotation = _Rotation(layer)
             query, key = (self.rotation.paired(x) for x in (query, key))
+            if layer.qk_norm:
+                self.scales = self.scales[:, self.rotation.order]
         self.projections = _joined(query, key, value).after(norm)  # one product
-        self.output = _Dense.of(layer.output_projection).centered(norm is not None)
+        self.output = _Dense.of(layer.output_projection).centered(centers)
 
     def __call__(self, x, sentences, mask):
+        queries, keys, values = self._project(x, sentences, 0)
+        return self._attend(queries, keys, values, None if mask is None else mask[:, None])
+
+    def extend(self, x, rows, position, cache, mask):
+        """As `step` for several positions of each row; the mask, (T, S), is added to the scores."""
+        queries, *new = self._project(x, rows, position)
+        end = position + new[0].shape[3]
+        while end > cache[0].shape[2]:
+            cache[:] = (_grown(z) for z in cache)
+        for part, z in zip(cache, new, strict=True):
+            part[:, :, position:end] = z[:, :, 0]
+        keys, values = (z[:, :, None, :end] for z in cache)
+        return self._attend(queries, keys, values, mask)
+
+    def _project(self, x, rows, start):
+        """Returns queries, (R, M, N / M, T, H), and keys and values, (R, M, 1, T, H)."""
         first, second = self.splits
         y = self.projections(x)
-        length = len(x) // sentences
+        length = len(x) // rows
+        if self.scales is not None:
+            self._normalize(y[:, :second])
         if self.rotation:
-            self.rotation(y.reshape(sentences, length, -1), 0, length)
-        shape = (sentences, length, self.heads, -1)
-        parts = (y[:, :first], y[:, first:second], y[:, second:])
-        queries, keys, values = (z.reshape(shape).swapaxes(1, 2) for z in parts)
-        scores = queries @ keys.swapaxes(2, 3)  # (B, N, S, S)
+            self.rotation(y.reshape(rows, length, -1), start, start + length)
+        shape = (rows, length, self.keys_heads)
+        groups = self.heads // self.keys_heads
+        parts = ((y[:, :first], groups), (y[:, first:second], 1), (y[:, second:], 1))
+        return [z.reshape(*shape, heads, -1).transpose(0, 2, 3, 1, 4) for z, heads in parts]
+
+    def _attend(self, queries, keys, values, mask):
+        scores = queries @ keys.swapaxes(3, 4)  # (R, M, N / M, T, S)
         if mask is not None:
             scores += mask
-        context = (softmax(scores) @ values).swapaxes(1, 2)
-        return self.output(context.reshape(len(x), -1))
+        context = (softmax(scores) @ values).transpose(0, 3, 1, 2, 4)
+        return self.output(context.reshape(queries.shape[0] * queries.shape[3], -1))
+
+    def _normalize(self, y):
+        """Applies RMS normalization to the queries and keys of each head, in place."""
+        z = y.reshape(len(y), -1, self.sizes[0])
+        squares = np.vecdot(z, z, keepdims=True) / np.float32(self.sizes[0])
+        y[:] = (z / np.sqrt(squares + self.epsilon) * self.scales).reshape(len(y), -1)
 
     def start(self, rows, length):
-        return [np.empty((rows, self.heads, length, size), "float32") for size in self.sizes]
+        return [np.empty((rows, self.keys_heads, length, size), "float32") for size in self.sizes]
 
-    def step(self, x, position, cache):
+    def step(self, x, position, cache, start=0):
         if position == cache[0].shape[2]:
             cache[:] = (_grown(x) for x in cache)
         first, second = self.splits
         y = self.projections(x)
+        if self.scales is not None:
+            self._normalize(y[:, :second])
         if self.rotation:
             self.rotation(y, position, position + 1)
         queries, keys, values = y[:, :first], y[:, first:second], y[:, second:]
-        shape = (len(x), self.heads, -1)
+        shape = (len(x), self.keys_heads, -1)
         cache[0][:, :, position] = keys.reshape(shape)
         cache[1][:, :, position] = values.reshape(shape)
-        keys, values = (z[:, :, : position + 1] for z in cache)
-        weights = softmax((keys @ queries.reshape(*shape, 1))[..., 0])
-        context = weights[:, :, None] @ values
+        if self.window is not None:
+            start = max(start, position + 1 - self.window)
+        keys, values = (z[:, :, start : position + 1] for z in cache)
+        if self.keys_heads == self.heads:
+            weights = softmax((keys @ queries.reshape(*shape, 1))[..., 0])[:, :, None]
+        else:
+            queries = queries.reshape(*shape, self.sizes[0])  # (R, M, N / M, H)
+            weights = softmax(queries @ keys.swapaxes(2, 3))
+        context = weights @ values
         return self.output(context.reshape(len(x), -1))
 
 
@@ -366,18 +519,20 @@ class _Rotation:
     """
 
     def __init__(self, layer):
-        self._heads = 2 * layer.h  # of queries and keys
-        shape = (layer.h, 2, layer.d_k // 2)
+        self._heads = layer.h + (layer.h_kv or layer.h)  # of queries and keys
         # The real and the imaginary part of a number are adjacent.
-        self._order = np.arange(layer.h * layer.d_k).reshape(shape).swapaxes(1, 2).ravel()
-        self._factors = _PositionTable(layer.d_k, layer.rotary_base, self._to_factors)
+        self.order = np.arange(layer.d_k).reshape(2, -1).T.ravel()
+        frequencies = rotary_frequencies(layer.d_k, layer.rotary_base, layer.rotary_scaling)
+        self._factors = _PositionTable(frequencies, self._to_factors)
 
     def _to_factors(self, waves):
         return np.tile(waves[:, 1::2] + 1j * waves[:, ::2], self._heads)  # cos + i sin
 
     def paired(self, projection):
         """Returns the projection of the queries or the keys with the order that rotating needs."""
-        return _Dense(projection.kernel[:, self._order], projection.bias[self._order])
+        heads = len(projection.bias) // len(self.order)
+        order = (len(self.order) * np.arange(heads)[:, None] + self.order).ravel()
+        return _Dense(projection.kernel[:, order], projection.bias[order])
 
     def __call__(self, y, start, end):
         """Rotates queries and keys in place.
@@ -392,25 +547,28 @@ class _Rotation:
 
 
 class _CrossAttention:
-    def __init__(self, layer, norm, encoder_norm):
+    def __init__(self, layer, norm, encoder_norm, centers):
         self.heads = layer.h
+        self.keys_heads = layer.h_kv or layer.h
         self.query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5).after(norm)
         self.key = _Dense.of(layer.key_projection).after(encoder_norm)
         self.value = _Dense.of(layer.value_projection).after(encoder_norm)
-        self.output = _Dense.of(layer.output_projection).centered(norm is not None)
+        self.output = _Dense.of(layer.output_projection).centered(centers)
 
     def start(self, x, sentences):
-        shape = (sentences, len(x) // sentences, self.heads, -1)
+        shape = (sentences, len(x) // sentences, self.keys_heads, -1)
         pair = (self.key(x).reshape(shape), self.value(x).reshape(shape))
         return tuple(np.ascontiguousarray(y.swapaxes(1, 2)) for y in pair)
 
     def step(self, x, memory, mask):
         keys, values = memory
-        queries = self.query(x).reshape(len(keys), -1, self.heads, keys.shape[-1])
-        scores = queries.swapaxes(1, 2) @ keys.swapaxes(2, 3)  # (B, N, K, S)
+        groups = self.heads // self.keys_heads
+        queries = self.query(x).reshape(len(keys), -1, self.keys_heads, groups, keys.shape[-1])
+        queries = queries.transpose(0, 2, 3, 1, 4)  # (B, M, N / M, K, H)
+        scores = queries @ keys[:, :, None].swapaxes(3, 4)  # (B, M, N / M, K, S)
         if mask is not None:
-            scores += mask
-        context = (softmax(scores) @ values).swapaxes(1, 2)  # (B, K, N, H)
+            scores += mask[:, None]
+        context = (softmax(scores) @ values[:, :, None]).transpose(0, 3, 1, 2, 4)
         return self.output(context.reshape(len(x), -1))
 
 
@@ -421,12 +579,17 @@ def _grown(x):
     return new
 
 
-def _output_layer(model):
+def _output_layer(model, embedding):
     if not model.tie_output:
         return _Dense.of(model.projection)
-    kernel = np.ascontiguousarray(_array(model.target_embedding.words.embeddings).T)
-    bias = model.bias if model.output_bias else np.zeros(kernel.shape[1], "float32")
-    return _Dense(kernel, _array(bias))
+    kernel = np.ascontiguousarray(_array(embedding.words.embeddings).T)
+    has_bias = getattr(model, "output_bias", False)
+    return _Dense(kernel, _array(model.bias) if has_bias else np.zeros(kernel.shape[1], "float32"))
+
+
+def _centers(settings):
+    """Returns whether the residual has mean 0, see `_Block`."""
+    return settings.norm_first and settings.normalization == "layer"
 
 
 def _joined(*layers):

@@ -51,7 +51,8 @@ class TransformerModel(SettingsMixin, Translator):
         settings: `BlockSettings`, which has further options; replaces `h` … `rate`.
         tie_output: whether the output projection uses the target embeddings as its weights.
         share_embeddings: whether source and target share one vocabulary and its embeddings.
-        output_bias: whether a tied output has a bias. An untied output always has one.
+        output_bias: whether a tied output has a bias. An untied output has
+            one unless `settings.use_bias` is False.
 
     Raises:
         TypeError: if neither `settings` nor all of `h` … `rate` are given.
@@ -134,7 +135,9 @@ class TransformerModel(SettingsMixin, Translator):
         self.projection = (
             None
             if tie_output
-            else keras.layers.Dense(self.dec_vocab_size, dtype=dtype, name="projection")
+            else keras.layers.Dense(
+                self.dec_vocab_size, use_bias=settings.use_bias, dtype=dtype, name="projection"
+            )
         )
 
     def _embedding(self, vocab_size, name):

@@ -252,6 +252,8 @@ def _record(model, inputs):
 
 def _stack_layers(layers):
     """Stacks the arrays of n layers for a batch of one: n times (1, N, …) -> (n, N, …)."""
+    if not layers:  # none was recorded
+        return None
     return np.stack([ops.convert_to_numpy(ops.cast(x[0], "float32")) for x in layers])
 
 

@@ -150,6 +150,11 @@ def _check_model(model):
             "A page has only the layers of this package: export this model with "
             f"`export_saved_model`. Received: {changed}"
         )
+    if newer := model.settings.newer():
+        raise ValueError(
+            "A page computes the layers of 2017 and rotary positions only: export this model with "
+            f"`export_saved_model`. Received: {', '.join(newer)}"
+        )
     if model.settings.activation not in _ACTIVATIONS:
         raise ValueError(
             f"A page computes the activations {list(_ACTIVATIONS)}. "

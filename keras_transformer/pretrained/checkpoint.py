@@ -1,16 +1,19 @@
 """Reads published weights from a folder in the Hugging Face layout."""
 
 import math
+import re
 from pathlib import Path
 
 import keras
 
 from keras_transformer._utils.reading import check_regular, excerpt, read_json
 
-# A constant table, and a copy of the token embeddings.
-_ALWAYS_IGNORED = ("embeddings.position_ids", "cls.predictions.decoder.")
+# Constant tables, and a copy of the token embeddings.
+_ALWAYS_IGNORED = ("embeddings.position_ids", "cls.predictions.decoder.", "rotary_emb.inv_freq")
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _MAX_CONFIG = 1 << 22  # bytes; the names of 20,000 labels have 1 MB
+_MAX_SHARDS = 1000
+_SHARD = re.compile(r"[\w-][\w.-]*\.safetensors")
 _OLD_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of LayerNorm in old checkpoints
 
 
@@ -22,7 +25,8 @@ class Checkpoint:
     together with the unexpected ones.
 
     Args:
-        folder: path of a folder with `config.json` and `model.safetensors`.
+        folder: path of a folder with `config.json` and `model.safetensors`, or several files of
+            weights that `model.safetensors.index.json` lists.
         model_types: the supported values of `model_type` in `config.json`.
 
     Attributes:
@@ -43,18 +47,19 @@ class Checkpoint:
                 f"{self.folder} holds a model of another architecture: expected "
                 f"{' or '.join(model_types)}. Received: {excerpt(self.model_type)}"
             )
-        self._file, self._weights = self._open_weights()
+        self._weights = self._open_weights()
         self._problems = []
 
     @property
     def path(self):
-        """Path of the file with the weights."""
-        return self.folder / "model.safetensors"
+        """Path of the file with the weights, or of the index of several."""
+        index = self.folder / "model.safetensors.index.json"
+        return index if index.exists() else self.folder / "model.safetensors"
 
     @property
     def num_parameters(self):
         """Number of parameters that are not yet loaded."""
-        return sum(math.prod(weight.get_shape()) for _, weight in self._weights.values())
+        return sum(math.prod(weight.get_shape()) for *_, weight in self._weights.values())
 
     def _existing_file(self, path):
         pickled = self.folder / "pytorch_model.bin"
@@ -78,19 +83,32 @@ class Checkpoint:
         return read_json(self._existing_file(self.folder / "config.json"), max_bytes=_MAX_CONFIG)
 
     def _open_weights(self):
-        """Returns the open file, and a dictionary from current names to slices of the weights."""
-        from safetensors import SafetensorError, safe_open
-
-        check_regular(self._existing_file(self.path))
-        try:
-            file = safe_open(self.path, framework="numpy")
-            names = {_current_name(name): name for name in file.keys()}  # noqa: SIM118
-            return file, {current: (name, file.get_slice(name)) for current, name in names.items()}
-        except SafetensorError as error:
+        """Returns a dictionary from current names to open files, names there and slices."""
+        if self.path.suffix != ".json":
+            return _open_file(self._existing_file(self.path))
+        listed = read_json(self.path).get("weight_map")
+        if not isinstance(listed, dict) or not all(
+            isinstance(name, str) and _SHARD.fullmatch(name) for name in listed.values()
+        ):
             raise ValueError(
-                f"{self.path} is damaged or truncated: download it again ({excerpt(str(error))}). "
-                f"Received: {self.path}"
-            ) from None
+                f"{self.path} must list the file of each weight, in the same folder. "
+                f"Received: {excerpt(listed)}"
+            )
+        names = sorted(set(listed.values()))
+        if not 1 <= len(names) <= _MAX_SHARDS:
+            raise ValueError(
+                f"{self.path} must list 1 to {_MAX_SHARDS} files. Received: {len(names)}"
+            )
+        opened = [_open_file(self._existing_file(self.folder / name)) for name in names]
+        weights = {name: weight for shard in opened for name, weight in shard.items()}
+        if len(weights) != sum(map(len, opened)) or weights.keys() != set(
+            map(_current_name, listed)
+        ):
+            raise ValueError(
+                f"{self.path} must list each weight of its files once: download all files again. "
+                f"Received: {len(listed)} weights, but {sum(map(len, opened))} in the files"
+            )
+        return weights
 
     def has(self, name):
         """Whether there is a weight called `name`, or one whose name begins with `name.`."""
@@ -113,18 +131,18 @@ class Checkpoint:
         return shape
 
     def _stored_shape(self, name):
-        _, weight = self._weights[name]
+        *_, weight = self._weights[name]
         return tuple(weight.get_shape())
 
     def load_layer(self, layer, name):
         """Copies the weights of a layer.
 
         Args:
-            layer: a built `Dense`, `Embedding` or `LayerNormalization`.
+            layer: a built `Dense`, `Embedding`, `LayerNormalization` or `RMSNormalization`.
             name: prefix of the names of its weights, without the dot.
         """
-        suffixes = ("weight",) if isinstance(layer, keras.layers.Embedding) else ("weight", "bias")
-        for variable, suffix in zip(layer.weights, suffixes, strict=True):
+        for variable in layer.weights:
+            suffix = "bias" if variable.name in ("bias", "beta") else "weight"
             transpose = isinstance(layer, keras.layers.Dense) and suffix == "weight"
             self.load_variable(variable, f"{name}.{suffix}", transpose)
 
@@ -146,7 +164,7 @@ class Checkpoint:
             self._problems.append(f"{name} is missing")
             return None
         found = self._stored_shape(name)
-        stored_name, weight = self._weights.pop(name)
+        file, stored_name, weight = self._weights.pop(name)
         if found != shape:
             self._problems.append(f"{name} has the shape {excerpt(found)} instead of {shape}")
             return None
@@ -155,7 +173,7 @@ class Checkpoint:
                 f"{name} has the dtype {weight.get_dtype()} instead of one of {_FLOATS}"
             )
             return None
-        return self._file.get_tensor(stored_name).astype("float32")
+        return file.get_tensor(stored_name).astype("float32")
 
     def check_complete(self, ignored=()):
         """Checks that every weight was found with the right shape, and that none is unexpected.
@@ -172,8 +190,24 @@ class Checkpoint:
         if problems:
             raise ValueError(
                 f"The weights in {self.folder} do not match the model: {'; '.join(problems)}. "
-                f"Received: model.safetensors with {len(problems)} mismatched weights"
+                f"Received: {self.path.name} with {len(problems)} mismatched weights"
             )
+
+
+def _open_file(path):
+    """Returns a dictionary from current names to the open file, the name there and the slice."""
+    from safetensors import SafetensorError, safe_open
+
+    check_regular(path)
+    try:
+        file = safe_open(path, framework="numpy")
+        names = {_current_name(name): name for name in file.keys()}  # noqa: SIM118
+        return {current: (file, name, file.get_slice(name)) for current, name in names.items()}
+    except SafetensorError as error:
+        raise ValueError(
+            f"{path} is damaged or truncated: download it again ({excerpt(str(error))}). "
+            f"Received: {path}"
+        ) from None
 
 
 def _current_name(name):

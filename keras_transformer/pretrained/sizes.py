@@ -46,8 +46,9 @@ def check_parameters(settings, stacks, rows, found, path):
         found: number of parameters in the file.
         path: path of the file, for the message.
     """
-    attention = 2 * settings.d_model * settings.h * (settings.d_k + settings.d_v)
-    feed_forward = 2 * settings.d_model * settings.d_ff
+    heads = settings.h + (settings.h_kv or settings.h)
+    attention = settings.d_model * heads * (settings.d_k + settings.d_v)
+    feed_forward = (3 if settings.gated else 2) * settings.d_model * settings.d_ff
     expected = stacks * settings.n * (attention + feed_forward) + rows * settings.d_model
     # Fewer are accepted, because the complete list of the missing weights is more helpful.
     if expected > 2 * found + SLACK:

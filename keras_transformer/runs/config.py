@@ -42,6 +42,11 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
         super().__post_init__()
         if self._architecture == "transformer":
             self.block_settings()
+        if self.lora and self.parent is None:
+            raise ValueError(
+                "Adapters need trained weights: begin with those of a run, --from RUN. "
+                f"Received: lora={self.lora}"
+            )
 
     @property
     def uses_muon(self) -> bool:

@@ -26,6 +26,7 @@ from keras_transformer.data.table_pairs import columns_of_header
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
+from keras_transformer.models.lora import has_lora, save_lora
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.model_description import ModelDescription
 from keras_transformer.runs.own_model import build_model
@@ -257,6 +258,8 @@ class RunFolder:
         with atomic_replace(self.weights_file(name)) as temporary:
             reserve(temporary, model.variables)
             model.save_weights(temporary)
+        if name == "best" and has_lora(model):
+            save_lora(model, self.weights.with_name("adapters.safetensors"))
 
     def write_epoch_weights(self, model: Translator, epoch: int, keep: int) -> None:
         """Writes the weights of an epoch and removes those of all but the last `keep` epochs."""

@@ -93,9 +93,12 @@ class ModelDescription:
         """Raises a ValueError if the class is unknown or an option is not a plain value."""
         check_choice((*_CLASSES, _CHANGED), kind=self.kind)
         for name, value in self.options.items():
-            if not isinstance(value, (int, float, str, type(None))):
+            numbers = value if isinstance(value, (list, tuple)) else ()  # rotary_scaling
+            if not isinstance(value, (int, float, str, list, tuple, type(None))) or not all(
+                isinstance(x, (int, float)) for x in numbers
+            ):
                 raise ValueError(
-                    f"`{name}` must be a number, a bool, a string or None. "
+                    f"`{name}` must be a number, a bool, a string, None or a list of numbers. "
                     f"Received: {name}={excerpt(value)}"
                 )
         for name, limit in _LIMITS.items():
@@ -108,7 +111,7 @@ class ModelDescription:
         words = max(x["enc_vocab_size"], x["dec_vocab_size"])
         if self.kind == "RecurrentTranslator":
             return x["d_model"] * words + x["units"] ** 2
-        per_layer = 2 * x["h"] * (x["d_k"] + x["d_v"]) + x["d_ff"]
+        per_layer = (x["h"] + (x.get("h_kv") or x["h"])) * (x["d_k"] + x["d_v"]) + x["d_ff"]
         return x["d_model"] * (words + x["n"] * per_layer)
 
     def make(self):

@@ -3,7 +3,8 @@
 import dataclasses
 
 from keras_transformer._utils.checks import check_choice, check_positive, check_rate
-from keras_transformer.runs._setting import Settings, choices, integers, setting
+from keras_transformer.runs._setting import ANY_SIZE, Settings, choices, integers, setting
+from keras_transformer.settings import NORMALIZATIONS
 
 RECURRENT = ("bahdanau", "luong")
 MODELS = ("transformer", *RECURRENT)
@@ -85,6 +86,39 @@ class ModelSettings(Settings):
         "base of rotary position embeddings, or none for the paper's sinusoids (1000: knows the "
         "order of words after fewer updates than sinusoids)",
         check_positive,
+    )
+    normalization: str = setting(
+        "layer",
+        "layer or rms, which has no mean and no offset (layer: as in the paper)",
+        choices(*NORMALIZATIONS),
+    )
+    gated: bool = setting(
+        False,
+        "multiply the feed-forward layers by a gate: SwiGLU with the activation silu, GEGLU with "
+        "gelu (False: as in the paper)",
+    )
+    h_kv: int | None = setting(
+        None,
+        "number of heads of the keys and values, a divisor of h; 1 is multi-query attention "
+        "(None: h, as in the paper)",
+        integers(1, MAX_SIZES["h"]),
+    )
+    qk_norm: bool = setting(
+        False, "normalize the queries and keys of each head (False: as in the paper)"
+    )
+    relative_positions: str | None = setting(
+        None,
+        "alibi or t5: a bias of self-attention that depends on the distance, meant for "
+        "--rotary-base none (None: no bias)",
+        choices("alibi", "t5"),
+    )
+    window: int | None = setting(
+        None,
+        "distance from which on self-attention sees nothing (None: sees everything)",
+        integers(1, ANY_SIZE),
+    )
+    use_bias: bool = setting(
+        True, "add biases in attention and feed-forward layers (True: as in the paper)"
     )
     tie_output: bool = setting(
         True, "share the target embedding with the output layer (True: fewer weights to learn)"

@@ -91,6 +91,12 @@ class TrainingSettings(Settings):
         "(None: all are trained)",
         choices("encoder"),
     )
+    lora: int | None = setting(
+        None,
+        "rank of the adapters that are trained in place of all weights, with --from; they are "
+        "merged with the weights and also written apart (None: all weights are trained)",
+        integers(1, 4096),
+    )
     dtype: str = setting(
         "auto",
         "float32, mixed_bfloat16, mixed_float16 or auto (auto: mixed_bfloat16 where it is fast)",

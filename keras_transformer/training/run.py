@@ -19,6 +19,7 @@ from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, unknown_
 from keras_transformer.evaluation import TOKENIZERS, Scores, score
 from keras_transformer.inference.sentences import check_token_count
 from keras_transformer.inference.translate import Translate
+from keras_transformer.models.lora import enable_lora
 from keras_transformer.objectives.optimizer import Adam
 from keras_transformer.objectives.schedules import WarmupSchedule
 from keras_transformer.plotting import plot_losses
@@ -230,6 +231,8 @@ def _make_trainer(config, run, dataset, batches, make_model, beginning=None):
     if beginning:
         own = make_model if config.has_own_model else None
         model.set_weights(beginning.read_model(make_model=own).get_weights())
+    if config.lora:
+        enable_lora(model, config.lora)
     if config.freeze:
         freeze_encoder(model)
     updates = number_of_updates(config, batches)

@@ -82,7 +82,7 @@ def random_model(source=SOURCE, target=TARGET, **options):
     model = TransformerModel(*vocabularies, **group_settings({**sizes, **options}))
     model.build(((None, None), (None, None)))
     for weight in model.weights:
-        weight.assign(np.random.normal(weight.name == "gamma", 0.3, weight.shape))
+        weight.assign(np.random.normal(weight.name in ("gamma", "scale"), 0.3, weight.shape))
     return model
 
 
@@ -180,6 +180,16 @@ def test_nearly_all_int8_translations_of_a_natural_language_are_identical(tmp_pa
         {"activation": "swish"},
         {"rotary_base": 100.0},
         {"tie_output": True, "share_embeddings": True},
+        {
+            "norm_first": True,
+            "normalization": "rms",
+            "gated": True,
+            "activation": "silu",
+            "h_kv": 2,
+            "rotary_base": 100.0,
+            "use_bias": False,
+            "qkv_bias": True,
+        },
     ],
     ids=str,
 )
@@ -245,6 +255,7 @@ def test_number_of_positions_is_limited(export):
     [
         ({"d_k": 4, "d_v": 4}, r"cannot express heads .*Received: d_k=4"),
         ({"d_v": 4}, r"cannot express heads .*Received: d_k=8, d_v=4"),
+        ({"window": 3, "qk_norm": True}, r"cannot express all layers.*: window, qk_norm$"),
         ({"activation": "elu"}, r"cannot express activations .*Received: 'elu'"),
         ({"activation": "linear"}, r"cannot express activations .*Received: 'linear'"),
     ],

@@ -18,6 +18,8 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import tokenizers
+from llama_files import write
 from mutations import mutate_bytes, mutate_hdf5, mutate_json, replace_by_special_file
 from tiny import PAIRS, make_batches, make_dataset, make_trainer
 
@@ -58,6 +60,7 @@ class Workshop:
         wordpiece = kt.WordPieceTokenizer.train([x for pair in PAIRS for x in pair], min_count=1)
         wordpiece.save(self.valid / "wordpiece.json")
         SubwordTokenizer.train(["one two three"], 30).save(self.valid / "bpe.json")
+        _write_language_model(self.valid / "language-model")
         self.translate = kt.Translate.from_run(self.valid / "run")
 
     def copy(self, name):
@@ -264,6 +267,29 @@ def damaged_wordpiece(rng, workshop):
     tokenizer.decode(range(tokenizer.vocab_size))
 
 
+def _write_language_model(folder):
+    folder.mkdir()
+    write(folder, {"vocab_size": 40, "tie_word_embeddings": True})
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="u", byte_fallback=True))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel()
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=40, show_progress=False)
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    template = {"chat_template": "{% for m in messages %}{{ m['content'] }}{% endfor %}"}
+    for name, content in (("tokenizer", template), ("generation", {"eos_token_id": [2, 3]})):
+        (folder / f"{name}_config.json").write_text(json.dumps(content))
+
+
+def damaged_language_model(rng, workshop):
+    """Loads a published language model of which one file is changed, and continues a chat."""
+    folder = workshop.copy("language-model")
+    _damage(rng, rng.choice(sorted(folder.iterdir())), _COMPONENTS)
+    generate = kt.Generate.from_pretrained(folder)
+    text = generate.tokenizer.chat([{"role": "user", "content": "one two"}])
+    "".join(generate.stream(text, max_tokens=2))
+
+
 _WORDS = (
     *(
         "",
@@ -350,7 +376,7 @@ TARGETS = {
     for target in (
         *(damaged_pairs, damaged_parallel_text, damaged_documents, damaged_streamed_pairs),
         *(damaged_marked_documents, hostile_pickle, damaged_series, damaged_run),
-        *(damaged_checkpoint, damaged_average),
+        *(damaged_checkpoint, damaged_average, damaged_language_model),
         *(damaged_tokenizer, damaged_wordpiece, hostile_arguments, hostile_sentences),
     )
 }

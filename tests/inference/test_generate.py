@@ -74,6 +74,17 @@ def test_greedy_search_equals_search_without_cache(trained):
     assert generate("all the", max_tokens=9) == TOKENIZER.decode(ids[1:])
 
 
+@pytest.mark.parametrize("options", ({}, {"temperature": 3.0, "top_k": 9, "seed": 2}), ids=str)
+def test_streams_the_text_of_a_call(trained, options):
+    model, generate = trained
+    layers = Generate(model, TOKENIZER, jit_compile=keras.config.backend() == "jax")
+    for text in ("In", "", "They sang,"):
+        expected = generate(text, max_tokens=9, **options)
+        for way in (generate, layers):
+            parts = list(way.stream(text, max_tokens=9, **options))
+            assert len(parts) > 1 and text + "".join(parts) == expected
+
+
 def test_max_tokens_limits_the_added_tokens(trained):
     _, generate = trained
     assert generate(["In", "He slept"], max_tokens=1) == ["In the", "He slept well"]
@@ -109,5 +120,7 @@ def test_bad_arguments_are_refused(trained):
         generate("In", n_best=2)
     with pytest.raises(TypeError):
         generate("In", beams=2)
+    with pytest.raises(TypeError, match=r"Received: beam_size$"):
+        generate.stream("In", beam_size=2)
     with pytest.raises(ValueError, match=r"Received: a tokenizer of 5 tokens"):
         Generate(model, WordTokenizer.train(["one"]))

@@ -12,6 +12,11 @@ class TestContract(LayerContract):
         return FeedForward(d_ff=16, d_model=6, activation="gelu", **kwargs)
 
 
+class TestGated(TestContract):
+    def make(self, **kwargs):
+        return FeedForward(d_ff=16, d_model=6, activation="silu", gated=True, **kwargs)
+
+
 def test_bad_sizes_are_refused():
     check_sizes_are_refused(lambda d_ff=1: FeedForward(d_ff, 1), "d_ff")
     check_sizes_are_refused(lambda d_model=1: FeedForward(1, d_model), "d_model")

@@ -13,6 +13,7 @@ from layer_contract import (
 
 from keras_transformer.layers import DotProductAttention, MultiHeadAttention, record_attention
 from keras_transformer.layers._heads import merge_heads, split_heads
+from keras_transformer.masks import causal_mask, combine_masks, window_mask
 
 SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8}
 
@@ -38,6 +39,78 @@ class TestRotary(TestContract):
 
     def make(self, **kwargs):
         return MultiHeadAttention(**{**SIZES, "d_k": 4}, rotary_base=100.0, **kwargs)
+
+
+class TestOfToday(TestContract):
+    zero_gradients = ()
+
+    def make(self, **kwargs):
+        options = {"h_kv": 2, "qk_norm": True, "window": 4, "relative_positions": "t5"}
+        sizes = {**SIZES, "h": 4, "d_k": 4}
+        return MultiHeadAttention(**sizes, **options, use_bias=False, rotary_base=100.0, **kwargs)
+
+
+@pytest.mark.parametrize("h_kv", (1, 2))
+@pytest.mark.parametrize("mask", (None, padding(7, 3)), ids=("no_mask", "padding"))
+def test_grouped_queries_match_keras(h_kv, mask):
+    ours = MultiHeadAttention(4, 3, 3, 8, h_kv=h_kv)
+    theirs = keras.layers.GroupQueryAttention(3, 4, h_kv)
+    q, k, v = normal(2, 5, 8), normal(2, 7, 8, seed=1), normal(2, 7, 8, seed=2)
+    ours.build(q.shape, k.shape, v.shape)
+    theirs.build(q.shape, v.shape, k.shape)
+    weights = random_weights(theirs)
+    theirs.set_weights(weights)
+    ours.set_weights(
+        [w.reshape(mine.shape) for w, mine in zip(weights, ours.get_weights(), strict=True)]
+    )
+    with record_attention() as recorded:
+        y = ours(q, k, v, attention_mask=mask)
+    full = None if mask is None else np.broadcast_to(mask, (2, 5, 7))
+    expected = theirs(q, v, k, attention_mask=full)
+    np.testing.assert_allclose(numpy(y), numpy(expected), atol=1e-5)
+    np.testing.assert_allclose(numpy(ours(q, k, v, attention_mask=mask)), numpy(y), atol=1e-5)
+    assert recorded[ours.attention].shape == (2, 4, 5, 7)
+    assert [x.shape for x in ours.start(2, 9)] == [(2, h_kv, 9, 3)] * 2
+
+
+@pytest.mark.parametrize("options", ({"relative_positions": "alibi"}, {"window": 3}), ids=str)
+def test_attention_depends_on_the_distance(options):
+    """A later start of both sequences changes nothing, but a shift of the keys does."""
+    layer = MultiHeadAttention(**SIZES, **options)
+    x = normal(1, 9, 8)
+    layer.build(x.shape, x.shape, x.shape)
+    keys, values = layer.project(x, x)
+    y = numpy(layer.attend(x, keys, values))
+    later = numpy(layer.attend(x[:, 4:], keys, values, start=4))
+    np.testing.assert_allclose(later, y[:, 4:], atol=1e-5)
+    assert np.abs(numpy(layer.attend(x[:, 4:], keys, values)) - later).max() > 0.01
+
+
+def test_a_window_hides_distant_keys():
+    layer, x = MultiHeadAttention(**SIZES, window=3), normal(1, 7, 8)
+    with record_attention() as recorded:
+        layer(x, x, x, attention_mask=causal(1, 7))
+    expected = numpy(combine_masks(causal_mask(7), window_mask(7, 3)))
+    assert expected.sum(axis=1).tolist() == [1, 2, 3, 3, 3, 3, 3]
+    assert ((numpy(recorded[layer.attention])[0] > 0) == expected.astype(bool)).all()
+
+
+def test_several_positions_in_one_step_equal_single_ones():
+    layer = MultiHeadAttention(**SIZES, h_kv=1, window=3, relative_positions="t5_causal")
+    x = normal(2, 5, 8)
+    layer.build(x.shape, x.shape, x.shape)
+    expected = numpy(layer(x, x, x, attention_mask=causal(2, 5)))
+    mask = np.pad(causal(2, 5), ((0, 0), (0, 0), (0, 2)))
+    first, cache = layer.step(x[:, :3], 0, layer.start(2, 7), mask[:, :3])
+    rest, _ = layer.step(x[:, 3:], 3, cache, mask[:, 3:])
+    np.testing.assert_allclose(
+        np.concatenate([numpy(first), numpy(rest)], axis=1), expected, atol=1e-5
+    )
+
+
+def test_bad_heads_are_refused():
+    with pytest.raises(ValueError, match=r"must divide `h`\. Received: h=2, h_kv=3"):
+        MultiHeadAttention(**SIZES, h_kv=3)
 
 
 def test_bad_sizes_are_refused():

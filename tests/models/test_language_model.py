@@ -29,9 +29,30 @@ VARIANTS = {
     "transformer": (TransformerLanguageModel, TRANSFORMER),
     "rotary": (TransformerLanguageModel, {**TRANSFORMER, "d_k": 4, "rotary_base": 100.0, "n": 2}),
     "untied": (TransformerLanguageModel, {**TRANSFORMER, "tie_output": False}),
+    "of_today": (
+        TransformerLanguageModel,
+        {
+            **TRANSFORMER,
+            "h": 4,
+            "d_k": 4,
+            "h_kv": 2,
+            "qk_norm": True,
+            "n": 2,
+            "gated": True,
+            "normalization": "rms",
+            "rotary_base": 100.0,
+            "rotary_scaling": (8.0, 1.0, 4.0, 16),
+            "window": 3,
+            "use_bias": False,
+            "qkv_bias": True,
+            "scale_embeddings": False,
+        },
+    ),
+    "alibi": (TransformerLanguageModel, {**TRANSFORMER, "relative_positions": "alibi"}),
+    "t5": (TransformerLanguageModel, {**TRANSFORMER, "relative_positions": "t5"}),
     "post_norm": (TransformerLanguageModel, {**TRANSFORMER, "norm_first": False}),
 }
-ALL = pytest.mark.parametrize("variant", some_of(VARIANTS, quick=("lstm", "transformer")))
+ALL = pytest.mark.parametrize("variant", some_of(VARIANTS, quick=("lstm", "of_today", "t5")))
 KINDS = pytest.mark.parametrize("kind", ("lstm", "transformer"))
 TOKENS = np.array([[2, 5, 7, 9, 11], [2, 12, 4, 0, 0]], "int32")
 

@@ -30,6 +30,20 @@ VARIANTS = {
     "pre-norm": {"norm_first": True, "epsilon": 0.1},
     "tied pre-norm": {"norm_first": True, "tie_output": True},
     "rotary": {"norm_first": True, "d_k": 4, "rotary_base": 100.0},
+    "of today": {
+        "norm_first": True,
+        "h": 4,
+        "h_kv": 2,
+        "d_k": 4,
+        "rotary_base": 100.0,
+        "activation": "silu",
+        "gated": True,
+        "normalization": "rms",
+        "use_bias": False,
+        "qkv_bias": True,
+        "rotary_scaling": (4.0,),
+    },
+    "post-norm of today": {"normalization": "rms", "h_kv": 1},
     "Marian": {
         "activation": "swish",
         "tie_output": True,
@@ -48,7 +62,8 @@ def make_model(model_class=TransformerModel, **kwargs):
 
 
 @pytest.fixture(
-    scope="module", params=some_of(VARIANTS, quick=("post-norm", "tied pre-norm", "rotary"))
+    scope="module",
+    params=some_of(VARIANTS, quick=("post-norm", "tied pre-norm", "of today")),
 )
 def model(request):
     return make_model(**request.param)
@@ -117,6 +132,8 @@ def test_which_models_are_supported():
 
     assert supports_numpy(make_model())
     assert not supports_numpy(make_model(activation="gelu"))
+    for option in ({"window": 3}, {"qk_norm": True}, {"relative_positions": "t5"}):
+        assert not supports_numpy(make_model(**option))
     assert not supports_numpy(make_model(dtype="mixed_bfloat16"))
     assert not supports_numpy(TransformerModel(**group_settings(SIZES)))  # not built
     assert not supports_numpy(make_model(model_class=Subclass))

@@ -35,6 +35,18 @@ VARIANTS = {
     "post_norm": {},
     "pre_norm": {"norm_first": True, "activation": "gelu"},
     "rotary": {"d_k": 4, "rotary_base": 100.0, "n": 2},
+    "of_today": {
+        "d_k": 4,
+        "h_kv": 1,
+        "rotary_base": 100.0,
+        "norm_first": True,
+        "normalization": "rms",
+        "gated": True,
+        "qk_norm": True,
+        "window": 3,
+        "relative_positions": "t5",
+        "use_bias": False,
+    },
     "tied": {"tie_output": True},
     "tied_with_bias": {"tie_output": True, "output_bias": True},
     "shared": {"enc_vocab_size": 13, "share_embeddings": True},
@@ -58,7 +70,7 @@ class _Transformer:
         return ("cross_attention/key_projection/bias",) if rotary else ("key_projection/bias",)
 
 
-@variants(VARIANTS, quick=("rotary", "tied_and_shared"))
+@variants(VARIANTS, quick=("rotary", "of_today", "tied_and_shared"))
 class TestTransformer(_Transformer, TranslatorContract):
     pass
 

@@ -143,6 +143,7 @@ def test_what_the_page_cannot_compute_is_refused_by_name(tmp_path, monkeypatch):
     model.encoder.layers[0].feed_forward = keras.layers.Dense(8)
     refuse(build(model, tokenizers), r"Received: encoder.layers\[0\].feed_forward is a Dense")
     refuse(build(*make_model(settings={"activation": "gelu"})), "Received: 'gelu'")
+    refuse(build(*make_model(settings={"gated": True, "h_kv": 1})), "Received: gated, h_kv$")
     counts = [tokenizer.vocab_size for tokenizer in tokenizers]
     recurrent = kt.RecurrentTranslator(*counts, d_model=8, units=8, rate=0.0)
     refuse(build(recurrent, tokenizers), "Received: RecurrentTranslator")

@@ -162,6 +162,21 @@ def test_a_damaged_parent_is_one_line_and_begins_nothing(folder, tmp_path, name,
     assert errors.count("error:") == 1 and {x.name for x in tmp_path.iterdir()} <= {"old"}
 
 
+@pytest.mark.slow
+def test_adapters_are_merged_and_written_apart(folder):
+    run = folder / "lora"
+    kt.train_run(adapted(folder, lora=2), run)
+    trained, parent = (kt.RunFolder(x).read_model() for x in (run, folder / "first"))
+    ids = (np.array([[4, 5, 3]]), np.array([[2, 5, 6]]))
+    expected = np.array(trained(ids, training=False))
+    assert np.abs(np.array(parent(ids, training=False)) - expected).max() > 1e-4
+    kt.load_lora(parent, run / "weights/adapters.safetensors")
+    np.testing.assert_allclose(np.array(parent(ids, training=False)), expected, atol=1e-4)
+    config = kt.RunFolder(run).read_config()
+    kt.train_run(config.with_changes(epochs=2), run)  # resumes
+    assert len(kt.RunFolder(run).read_history()) == 2
+
+
 def test_the_model_and_the_vocabularies_cannot_change():
     config = kt.RunConfig(d_model=64, tokenizer="bpe", epochs=9)
     adapted = config.adapted("runs/old", data="mine.tsv", tokenizer="bpe")

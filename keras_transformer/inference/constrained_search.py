@@ -282,24 +282,28 @@ class _Chain:
         ids = self.found[0].ids
         starts = self._search.word_starts(ids, self._fixed)
         ids = [*ids[: starts[-1]], END_ID]
+        # The missing texts follow one after the other, and a token must be left for the end.
+        last = self.request.max_length - 1 - sum(len(self._encoded[x][0]) for x in self.missing)
+        if starts[0] > last:
+            raise ValueError(
+                f"The translation may have {self.request.max_length} tokens, and "
+                f"{', '.join(map(repr, self.missing))} does not fit: shorten the sentence or leave "
+                f"out terms. Received: {self.request.sentence!r}"
+            )
         for text in dict.fromkeys(self.missing):
-            room = self.request.max_length - len(self._encoded[text][0])
-            if starts[0] >= room:
-                raise ValueError(
-                    f"The translation may have {self.request.max_length} tokens, and {text!r} does "
-                    "not fit: shorten the sentence or leave out terms. "
-                    f"Received: {self.request.sentence!r}"
-                )
             span = self._replaced(text, alignment, starts)
             middle = span[0] if span else (starts[0] + starts[-1]) / 2
-            places = sorted((x for x in starts if x < room), key=lambda x: abs(x - middle))
+            places = sorted((x for x in starts if x <= last), key=lambda x: abs(x - middle))
             places = places[:_MAX_PLACES]
             yield from (self._trial(text, place) for place in places)
             kept = [span] if span else zip(places, places, strict=True)
+            room = self.request.max_length - len(self._encoded[text][0])
             rests = [
                 (begin, ids[end:])
                 for begin, end in kept
-                if len(ids) - (end - begin) <= room and self._search.is_word_start(ids, end)
+                if begin <= last
+                and len(ids) - (end - begin) <= room
+                and self._search.is_word_start(ids, end)
             ]
             for place, rest in rests or [(max(places), [END_ID])]:
                 yield self._trial(text, place, rest)

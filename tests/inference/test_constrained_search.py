@@ -76,6 +76,7 @@ class TestGlossary:
             assert some
             for source, target in glossary.items():
                 assert all(occurrences(target, x) >= sentence.count(source) for x in some)
+            assert all(text.count("xyz") == sentence.count("three") for text in some)
 
 
 @pytest.mark.slow
@@ -101,7 +102,7 @@ def test_layers_with_and_without_a_cache_find_the_same_as_numpy(options):
 def test_forbidden_words_do_not_come_out(make, options):
     free = texts(make().hypotheses(SENTENCES, **options))
     words = sorted({word for some in free for text in some for word in text.split()})[:3]
-    for forbidden in ([words[0]], words, [free[0][0]]):
+    for forbidden in ([words[0]], words, [free[0][0] or "ein"]):
         found = texts(make().hypotheses(SENTENCES, forbidden_words=forbidden, **options))
         for some, before in zip(found, free, strict=True):
             assert not any(occurrences(word, text) for word in forbidden for text in some)
@@ -144,6 +145,7 @@ def test_a_text_without_room_is_refused():
     dataset = make_dataset()
     sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size, 6, 6)
     model = TransformerModel(*sizes, settings=SETTINGS)
+    model.build(((None, None), (None, None)))
     with pytest.raises(ValueError, match=r"does not fit.* Received: 'one two'$"):
         make_translate(model)("one two", required_words=["eins zwei drei vier fünf eins zwei"])
 

@@ -1044,13 +1044,6 @@ FAULTS = (
         "inference/test_constrained_search",
     ),
     _fault(
-        "terms continued by other letters",
-        "ConstrainedSearch._is_glued",
-        "not self.is_word_start",
-        "None and self.is_word_start",
-        "inference/test_constrained_search",
-    ),
-    _fault(
         "shortest term of a glossary preferred",
         "TermMatcher._longest_term",
         "range(len(words), 0, -1)",

@@ -128,7 +128,7 @@ results-time_to_quality results-faults: results-%: .venv/tensorflow ## on the pa
 results-pickle: .venv/tensorflow
 	$(BIN)/python benchmarks/results.py pickle --data $(PAIRS) $(ARGS)
 
-results-default results-candidates: results-%: .venv/tensorflow ## quality: three seeds of each run
+results-default results-candidates results-blocks: results-%: .venv/tensorflow ## quality: three seeds of each run
 	$(BIN)/python benchmarks/results.py $* $(ARGS)
 
 results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names (3 hours)

@@ -26,6 +26,20 @@ TABLES = {
         "d_ff 512, 4 epochs": ["--d-ff", "512", "--epochs", "4"],
         "1 + 1 layers, d_ff 512, 6 epochs": ["--n", "1", "--d-ff", "512", "--epochs", "6"],
     },
+    "blocks": {  # one block exchanged, with the same number of parameters where it has weights
+        "default run": [],
+        "post-norm": ["--no-norm-first"],
+        "RMS normalization": ["--normalization", "rms"],
+        "SwiGLU, d_ff 170": ["--gated", "--activation", "silu", "--d-ff", "170"],
+        "GEGLU, d_ff 170": ["--gated", "--activation", "gelu", "--d-ff", "170"],
+        "multi-query attention": ["--h-kv", "1"],
+        "QK-normalization": ["--qk-norm"],
+        "sinusoids": ["--rotary-base", "none"],
+        "ALiBi": ["--rotary-base", "none", "--relative-positions", "alibi"],
+        "T5's relative bias": ["--rotary-base", "none", "--relative-positions", "t5"],
+        "window of 4": ["--window", "4"],
+        "no biases": ["--no-use-bias"],
+    },
 }
 
 

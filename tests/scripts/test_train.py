@@ -327,4 +327,4 @@ def test_recurrent_translators_are_trained_and_used_the_same_way(folder, output,
     assert run_script("translate.py", run, "one two", *picture, folder=folder)
     assert (folder / "recurrent.png").stat().st_size > 1000
     error = run_script("export.py", run, "--to", "ctranslate2", folder=folder, expected=2)
-    assert "Only a built `TransformerModel` can be exported" in error
+    assert "takes only a built `TransformerModel`" in error

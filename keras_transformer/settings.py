@@ -141,9 +141,8 @@ class BlockSettings:
             activation_rate=self.activation_rate,
         )
         check_positive(**given(epsilon=self.epsilon))
-        if self.rotary_scaling is not None:
-            object.__setattr__(self, "rotary_scaling", tuple(self.rotary_scaling))  # JSON: a list
-        check_rotary(self.rotary_base, self.d_k, self.rotary_scaling)
+        scaling = check_rotary(self.rotary_base, self.d_k, self.rotary_scaling)
+        object.__setattr__(self, "rotary_scaling", scaling)
         check_choice((None, *RELATIVE_POSITIONS), relative_positions=self.relative_positions)
         check_choice(NORMALIZATIONS, normalization=self.normalization)
         object.__setattr__(self, "h_kv", check_groups(self.h, self.h_kv))

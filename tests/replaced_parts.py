@@ -47,11 +47,11 @@ class CosineAttention(kt.DotProductAttention):
 class WindowedAttention(kt.MultiHeadAttention):
     """Attends to near positions only, by default to the neighbors."""
 
-    reach = 1
+    window = 1
 
     def call(self, queries, keys, values, attention_mask=None):
         t, s = (ops.arange(ops.shape(x)[1]) for x in (queries, keys))
-        near = ops.expand_dims(ops.abs(ops.expand_dims(t, 1) - s) <= self.reach, 0)
+        near = ops.expand_dims(ops.abs(ops.expand_dims(t, 1) - s) <= self.window, 0)
         return super().call(queries, keys, values, kt.combine_masks(attention_mask, near))
 
 

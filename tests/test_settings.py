@@ -54,6 +54,8 @@ def test_bad_values_are_refused():
             check_refused(make_settings, **{name: rate})
     for epsilon in (0, -1e-5):
         check_refused(make_settings, epsilon=epsilon)
+    for scaling in (2.0, (), (2.0, 3.0), (2.0, 4.0, 1.0, 16)):
+        check_refused(make_settings, rotary_scaling=scaling)
 
 
 def test_head_sizes_default_to_d_model_divided_by_h():
@@ -107,7 +109,7 @@ def test_only_causal_attention_has_all_buckets_for_earlier_positions():
     layers = (model.encoder.layers, model.decoder.layers, language_model.encoder.layers)
     kinds = [x[0].self_attention.relative_bias.kind for x in layers]
     assert kinds == ["t5", "t5_causal", "t5_causal"]
-    assert model.decoder.layers[0].cross_attention.relative_positions is None
+    assert not hasattr(model.decoder.layers[0].cross_attention, "relative_bias")
 
 
 def test_each_sublayer_has_its_own_dropout_rate():

@@ -87,8 +87,11 @@ def check_even(**sizes):
 
 
 def check_rotary(rotary_base, d_k, rotary_scaling=None):
-    """Raises a ValueError if heads of size `d_k` cannot have rotary position embeddings."""
-    check_rotary_scaling(rotary_scaling)
+    """Returns `rotary_scaling` as `check_rotary_scaling` does.
+
+    Raises:
+        ValueError: if it is not valid, or heads of size `d_k` cannot be rotated.
+    """
     if rotary_base is not None:
         check_positive(rotary_base=rotary_base)
         if d_k % 2:
@@ -97,18 +100,25 @@ def check_rotary(rotary_base, d_k, rotary_scaling=None):
                 "`d_model` or `h`, or set `rotary_base` to None. "
                 f"Received: d_k={excerpt(d_k)}"
             )
+    return check_rotary_scaling(rotary_scaling)
 
 
 def check_rotary_scaling(rotary_scaling):
-    """Raises a ValueError unless the numbers of `rotary_embedding` are one or four, or None."""
+    """Returns the numbers that stretch rotary positions as a tuple, None if it is None.
+
+    Raises:
+        ValueError: if they are not one or four positive numbers, see `rotary_embedding`.
+    """
     if rotary_scaling is None:
-        return
-    check_positive(**{f"rotary_scaling[{i}]": x for i, x in enumerate(rotary_scaling)})
-    if len(rotary_scaling) not in (1, 4) or rotary_scaling[1:2] >= rotary_scaling[2:3] > ():
+        return None
+    numbers = tuple(rotary_scaling) if isinstance(rotary_scaling, (list, tuple)) else ()
+    check_positive(**{f"rotary_scaling[{i}]": x for i, x in enumerate(numbers)})
+    if len(numbers) not in (1, 4) or numbers[1:2] >= numbers[2:3] > ():
         raise ValueError(
             "`rotary_scaling` must be (factor,) or (factor, low, high, length) with low < high. "
             f"Received: rotary_scaling={excerpt(rotary_scaling)}"
         )
+    return numbers
 
 
 def check_groups(h, h_kv):

@@ -7,11 +7,14 @@ from typing import Any, Self
 import tokenizers
 
 from keras_transformer._utils.checks import check_integers
-from keras_transformer._utils.reading import excerpt, read_json, read_text
+from keras_transformer._utils.reading import excerpt, parse_json, read_json, read_text
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.tokenizer_files import MAX_TOKENS
 
+_STEPS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_MAX_STEPS = 12  # of a part, each of which may double a text; a Llama decoder has 5
+_MAX_PART = 1 << 14  # characters
 _ADDED = len(SPECIAL_TOKENS) - 1  # ids that no published token has: padding, unknown and start
 
 
@@ -50,11 +53,13 @@ class PublishedTokenizer:
     ) -> None:
         self._tokenizer = tokenizer
         end_ids = list(end_ids)
-        used = tokenizer.get_vocab_size(with_added_tokens=True)
-        if used > vocab_size:
+        tokenizer.no_padding()  # a file could pad each text to any length
+        tokenizer.no_truncation()
+        largest = max([*tokenizer.get_vocab().values(), *tokenizer.encode("").ids, *end_ids])
+        if largest >= vocab_size:
             raise ValueError(
-                "tokenizer.json and config.json belong to different models: expected at most "
-                f"{vocab_size} tokens. Received: {used} tokens"
+                "tokenizer.json and config.json belong to different models: expected ids below "
+                f"{vocab_size}. Received: {largest}"
             )
         self.vocab_size = vocab_size + _ADDED
         self._end = end_ids[0]
@@ -82,11 +87,10 @@ class PublishedTokenizer:
                 "The tokenizer of a published language model is in tokenizer.json: download it "
                 f"into the same folder. Received: {folder}"
             )
-        config = read_json(folder / "config.json")
+        config, text = read_json(folder / "config.json"), read_text(path)
+        _check_steps(parse_json(text, path), path)
         try:
-            tokenizer = tokenizers.Tokenizer.from_str(read_text(path))
-        except ValueError:  # too large, or not UTF-8
-            raise
+            tokenizer = tokenizers.Tokenizer.from_str(text)
         except Exception as error:  # the library raises nothing more specific
             raise ValueError(
                 f"{path} is not a tokenizer file ({excerpt(str(error))}): download it again. "
@@ -151,7 +155,8 @@ class PublishedTokenizer:
         """Writes a conversation as the text that a chat model continues with its answer.
 
         The template comes with the model. It is rendered in a sandbox, which keeps it from running
-        code and reading files, but not from computing for long: use templates that you trust.
+        code and reading files, but limits neither its time nor its memory: use templates that you
+        trust.
 
         Args:
             messages: list of dictionaries with a "role", such as "user", and the "content".
@@ -172,9 +177,46 @@ class PublishedTokenizer:
                 "This model has no chat template: give `Generate` a text to continue. "
                 f"Received: {excerpt(messages)}"
             )
-        names = {name: self._tokenizer.id_to_token(self._end) for name in ("eos_token",)}
-        names["bos_token"] = "".join(map(self._tokenizer.id_to_token, self._start))
-        return _render(self._chat_template, messages=messages, **names)
+        start, end = (
+            "".join(self._tokenizer.id_to_token(i) or "" for i in ids)
+            for ids in (self._start, [self._end])
+        )
+        return _render(self._chat_template, messages=messages, bos_token=start, eos_token=end)
+
+
+def _check_steps(content, path):
+    """Raises a ValueError if a tokenizer could make a text millions of times longer.
+
+    A few dozen replacements of "a" by "aa" would exhaust the memory.
+
+    Args:
+        content: content of tokenizer.json.
+        path: path of the file, for the message.
+    """
+    for name in _STEPS:
+        part = content.get(name) if isinstance(content, dict) else None
+        steps = list(_steps(part))
+        if len(steps) > _MAX_STEPS or len(str(part)) > _MAX_PART or any(map(_grows, steps)):
+            raise ValueError(
+                f"{path} must have at most {_MAX_STEPS} steps in its {name}, none of which "
+                f"replaces a text by a longer one. Received: {excerpt(part)}"
+            )
+
+
+def _steps(part):
+    """Yields the objects in a part of tokenizer.json that have a type."""
+    if isinstance(part, dict) and "type" in part:
+        yield part
+    children = part.values() if isinstance(part, dict) else part
+    for child in children if isinstance(part, (dict, list)) else ():
+        yield from _steps(child)
+
+
+def _grows(step):
+    pattern = step.get("pattern")
+    old = pattern.get("String") if isinstance(pattern, dict) else None
+    is_longer = len(str(step.get("content") or "")) > max(1, len(str(old or "")))
+    return is_longer or step["type"] == "Precompiled"
 
 
 def read_end_ids(folder: PathLike, config: dict[str, Any]) -> list[int]:
@@ -235,6 +277,6 @@ def _render(template, **names):
         return environment.from_string(template).render(add_generation_prompt=True, **names)
     except Exception as error:  # whatever the code of a template raises
         raise ValueError(
-            f"The chat template of the model does not accept the messages: {error}. "
+            f"The chat template of the model does not accept the messages ({excerpt(str(error))}). "
             f"Received: {excerpt(names['messages'])}"
         ) from None

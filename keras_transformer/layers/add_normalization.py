@@ -60,7 +60,7 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         self.rate = rate
         self.norm_first = norm_first
         self.epsilon = epsilon
-        self.kind = normalization
+        self._kind = normalization
         dtype = self.dtype_policy
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
         # In pre-norm the norm has its own row in `summary()`, so its name contains this layer's.
@@ -71,8 +71,8 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
         epsilon = EPSILON if settings.epsilon is None else settings.epsilon
-        norm_first, kind = bool(settings.norm_first), settings.normalization
-        return cls(settings.rate, norm_first, epsilon, kind, **kwargs)
+        kwargs["normalization"] = settings.normalization
+        return cls(settings.rate, bool(settings.norm_first), epsilon, **kwargs)
 
     def build(self, x_shape: Shape, sublayer_output_shape: Shape) -> None:
         build_part(self.dropout, sublayer_output_shape)
@@ -105,7 +105,7 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         config = {"rate": self.rate, "norm_first": self.norm_first, "epsilon": self.epsilon}
-        return {**super().get_config(), **config, "normalization": self.kind}
+        return {**super().get_config(), **config, "normalization": self._kind}
 
     def compute_output_shape(self, x_shape: Shape, sublayer_output_shape: Shape) -> Shape:
         return x_shape

@@ -55,8 +55,8 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         self.d_ff, self.d_model = check_sizes(d_ff=d_ff, d_model=d_model)
         self.activation = activation
         self.rate = rate
-        self.gated = gated
-        self.use_bias = use_bias
+        self._gated = gated
+        self._use_bias = use_bias
         if gated:
             self.gate = self._dense(self.d_ff, "gate", activation)
         self.inner = self._dense(self.d_ff, "inner", None if gated else activation)
@@ -64,18 +64,18 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         self.outer = self._dense(self.d_model, "outer")
 
     def _dense(self, units, name, activation=None):
-        options = {"use_bias": self.use_bias, "dtype": self.dtype_policy, "name": name}
+        options = {"use_bias": self._use_bias, "dtype": self.dtype_policy, "name": name}
         return keras.layers.Dense(units, activation, **options)
 
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
         activation = settings.activation or "relu"
-        sizes, rate = (settings.d_ff, settings.d_model), settings.activation_rate
-        return cls(*sizes, activation, rate, settings.gated, settings.use_bias, **kwargs)
+        kwargs |= {"gated": settings.gated, "use_bias": settings.use_bias}
+        return cls(settings.d_ff, settings.d_model, activation, settings.activation_rate, **kwargs)
 
     def build(self, x_shape: Shape) -> None:
-        if self.gated:
+        if self._gated:
             build_part(self.gate, x_shape)
         build_part(self.inner, x_shape)
         build_part(self.dropout, (*x_shape[:-1], self.d_ff))
@@ -91,13 +91,13 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         Returns:
             (..., d_model).
         """
-        y = self.gate(x) * self.inner(x) if self.gated else self.inner(x)
+        y = self.gate(x) * self.inner(x) if self._gated else self.inner(x)
         return self.outer(self.dropout(y))
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"d_ff": self.d_ff, "d_model": self.d_model}
         options = {"activation": self.activation, "rate": self.rate}
-        blocks = {"gated": self.gated, "use_bias": self.use_bias}
+        blocks = {"gated": self._gated, "use_bias": self._use_bias}
         return {**super().get_config(), **sizes, **options, **blocks}
 
     def compute_output_shape(self, x_shape: Shape) -> Shape:

@@ -101,15 +101,15 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         self.h, self.d_k, self.d_v, self.d_model = sizes
         self.rate = rate
         self.rotary_base = rotary_base
-        self.rotary_scaling = None if rotary_scaling is None else tuple(rotary_scaling)
-        check_rotary(rotary_base, self.d_k, self.rotary_scaling)
-        self.relative_positions = relative_positions
-        self.window = check_optional_size(window=window)
-        self.h_kv = check_groups(self.h, h_kv)
-        self.qk_norm = qk_norm
-        self.epsilon = epsilon
-        self.use_bias = use_bias
-        self.qkv_bias = qkv_bias
+        # Private, because subclasses written for version 0.2 may have attributes of these names.
+        self._rotary_scaling = check_rotary(rotary_base, self.d_k, rotary_scaling)
+        self._relative_positions = relative_positions
+        self._window = check_optional_size(window=window)
+        self._h_kv = check_groups(self.h, h_kv)
+        self._qk_norm = qk_norm
+        self._epsilon = epsilon
+        self._use_bias = use_bias
+        self._qkv_bias = qkv_bias
         # One matrix for all heads: splitting the result is cheap, and one large product is faster
         # than h small ones.
         has_bias, keys_heads = use_bias if qkv_bias is None else qkv_bias, self._keys_heads
@@ -131,7 +131,8 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:
         """Creates the layer from `BlockSettings`."""
-        names = ("h", "d_k", "d_v", "d_model", *_OPTIONS)
+        newer = [name for name in settings.newer() if name in _OPTIONS]
+        names = ("h", "d_k", "d_v", "d_model", "rotary_base", *newer)
         options = {name: getattr(settings, name) for name in names}
         if settings.epsilon is not None:
             options["epsilon"] = settings.epsilon
@@ -139,7 +140,7 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
 
     @property
     def _keys_heads(self):
-        return self.h_kv or self.h
+        return self._h_kv or self.h
 
     def _dense(self, units, name, use_bias):
         return keras.layers.Dense(units, use_bias=use_bias, dtype=self.dtype_policy, name=name)
@@ -150,10 +151,10 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         build_part(self.value_projection, values_shape)
         keys, values = ((None, self._keys_heads, None, d) for d in (self.d_k, self.d_v))
         queries = (None, self.h, None, self.d_k)
-        if self.qk_norm:
+        if self._qk_norm:
             build_part(self.query_norm, queries)
             build_part(self.key_norm, keys)
-        if self.relative_positions is not None:
+        if self._relative_positions is not None:
             build_part(self.relative_bias, (None, None), dtype="int32")
         build_part(self.attention, queries, keys, values)
         build_part(self.output_projection, (None, None, self.h * self.d_v))
@@ -201,13 +202,13 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             split_heads(x, self._keys_heads)
             for x in (self.key_projection(keys), self.value_projection(values))
         )
-        keys = self.key_norm(keys) if self.qk_norm else keys
+        keys = self.key_norm(keys) if self._qk_norm else keys
         return self._rotated(keys, start), values
 
     def _rotated(self, x, start):
         if self.rotary_base is None:
             return x
-        return rotary_embedding(x, self.rotary_base, start, self.rotary_scaling)
+        return rotary_embedding(x, self.rotary_base, start, self._rotary_scaling)
 
     def attend(
         self,
@@ -238,13 +239,13 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
             _check_meaning(attention_mask.shape, *queries.shape[:2])
             attention_mask = ops.expand_dims(attention_mask, axis=-3)  # (B, 1, T, S) or (1, T, S)
         queries = split_heads(self.query_projection(queries), self.h)  # (B, N, T, d_k)
-        queries = self.query_norm(queries) if self.qk_norm else queries
+        queries = self.query_norm(queries) if self._qk_norm else queries
         queries, options = self._rotated(queries, start), {}
-        if self.window is not None or self.relative_positions is not None:
+        if self._window is not None or self._relative_positions is not None:
             offsets = distances(ops.shape(queries)[2], ops.shape(keys)[2], start)  # (T, S)
-            if self.window is not None:
-                attention_mask = combine_masks(attention_mask, ops.abs(offsets) < self.window)
-            if self.relative_positions is not None:
+            if self._window is not None:
+                attention_mask = combine_masks(attention_mask, ops.abs(offsets) < self._window)
+            if self._relative_positions is not None:
                 options["bias"] = ops.transpose(self.relative_bias(offsets), (2, 0, 1))  # (N, T, S)
         context = self.attention(queries, keys, values, attention_mask=attention_mask, **options)
         return self.output_projection(merge_heads(context))  # (B, N, T, d_v) -> (B, T, D)
@@ -286,7 +287,8 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"h": self.h, "d_k": self.d_k, "d_v": self.d_v, "d_model": self.d_model}
-        options = {name: getattr(self, name) for name in ("rate", "epsilon", *_OPTIONS)}
+        options = {name: getattr(self, f"_{name}") for name in ("epsilon", *_OPTIONS)}
+        options |= {"rate": self.rate, "rotary_base": self.rotary_base}
         return {**super().get_config(), **sizes, **options}
 
     def compute_output_shape(
@@ -295,10 +297,9 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         return (*queries_shape[:-1], self.d_model)
 
 
-# Fields of `BlockSettings` that are arguments of `MultiHeadAttention`, by name.
+# Newer fields of `BlockSettings` that are arguments of `MultiHeadAttention`.
 _OPTIONS = (
-    "rotary_base", "rotary_scaling", "relative_positions", "window", "h_kv", "qk_norm", "use_bias",
-    "qkv_bias",
+    "rotary_scaling", "relative_positions", "window", "h_kv", "qk_norm", "use_bias", "qkv_bias",
 )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
             raise ValueError("`freeze_words` needs a base. Received: base=None")
         self.base = base
         self.freeze_words = freeze_words
-        self.scale = scale
+        self._scale = scale
         self.words = self._frozen_embedding() if freeze_words else self._learned_embedding()
 
     @classmethod
@@ -117,7 +117,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         check_axes(2, "(B, T)", ids=ids)
         check_length(ids.shape[1], seq_length=self.seq_length)
         words = self.words(ids)
-        if self.scale and not self.freeze_words:
+        if self._scale and not self.freeze_words:
             words = words * math.sqrt(self.output_dim)
         if self.base is None:
             return words
@@ -125,7 +125,7 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         return words + ops.cast(positions, words.dtype)
 
     def get_config(self) -> dict[str, Any]:
-        options = {"base": self.base, "freeze_words": self.freeze_words, "scale": self.scale}
+        options = {"base": self.base, "freeze_words": self.freeze_words, "scale": self._scale}
         return {**super().get_config(), **options}
 
     @classmethod

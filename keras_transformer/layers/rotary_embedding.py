@@ -74,8 +74,7 @@ def rotary_frequencies(size, base, scaling=None):
     frequencies = frequencies_of(size, base)
     if scaling is None:
         return frequencies
-    check_rotary_scaling(scaling)
-    factor, *limits = scaling
+    factor, *limits = check_rotary_scaling(scaling)
     if not limits:
         return frequencies / np.float32(factor)
     low, high, length = limits

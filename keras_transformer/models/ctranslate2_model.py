@@ -134,7 +134,7 @@ def _fill_attention(spec, attention, add_norm):
 
 
 def _fill_feed_forward(spec, feed_forward, add_norm):
-    if feed_forward.gated:
+    if hasattr(feed_forward, "gate"):
         _fill_linear(spec.linear_0, feed_forward.gate)
         _fill_linear(spec.linear_0_noact, feed_forward.inner)
     else:

@@ -89,12 +89,13 @@ def load_lora(model: keras.Model, path: PathLike) -> None:
     """Reads adapters that `save_lora` wrote for a model of the same sizes.
 
     Args:
-        model: a built model, without adapters or after `enable_lora` with the same rank.
+        model: a built model, without adapters or with adapters of the same rank and `alpha`.
         path: path of the file.
 
     Raises:
         FileNotFoundError: if the file does not exist.
-        ValueError: if the file is damaged or belongs to another model.
+        ValueError: if the file is damaged or belongs to another model, or the model has other
+            adapters.
 
     Example:
         model = kt.TransformerLanguageModel.from_pretrained("SmolLM2-135M")
@@ -117,6 +118,11 @@ def load_lora(model: keras.Model, path: PathLike) -> None:
                 )
             if not has_lora(model):
                 enable_lora(model, rank, alpha)
+            if any((x.lora_rank, x.lora_alpha) != (rank, alpha) for x in layers):
+                raise ValueError(
+                    "The model has other adapters: load these into a model without adapters. "
+                    f"Received: rank={rank}, alpha={alpha}"
+                )
             for i, layer in enumerate(layers):
                 for part in _PARTS:
                     getattr(layer, f"lora_kernel_{part}").assign(file.get_tensor(f"{i}.{part}"))

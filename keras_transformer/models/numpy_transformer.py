@@ -10,7 +10,6 @@ from keras_transformer._utils.special_tokens import PADDING_ID, START_ID
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.layers.rotary_embedding import rotary_frequencies
 from keras_transformer.layers.sinusoidal_encoding import frequencies_of, waves_of
-from keras_transformer.masks import window_mask
 from keras_transformer.models.language_model import TransformerLanguageModel
 from keras_transformer.models.transformer import TransformerModel
 
@@ -145,7 +144,9 @@ class NumpyLanguageModel:
     def __init__(self, model):
         activation, pre_norm = _ACTIVATIONS[model.settings.activation], model.settings.norm_first
         norm = _Norm(model.encoder.final_norm) if pre_norm else None
-        self._embedding = _Embedding(model.embedding, _centers(model.settings))
+        self._embedding = _Embedding(
+            model.embedding, _centers(model.settings), model.scale_embeddings
+        )
         self._layers = [_EncoderLayer(x, activation) for x in model.encoder.layers]
         self._final_norm = norm.standardize if pre_norm else _same
         self._to_logits = _output_layer(model, model.embedding).after(norm)
@@ -187,7 +188,7 @@ class NumpyLanguageModel:
             end = start + part.shape[1]
             mask = np.tri(part.shape[1], end, start, dtype=bool)
             if self._window is not None:
-                mask &= _array(window_mask(end, self._window))[start:]
+                mask &= ~np.tri(part.shape[1], end, start - self._window, dtype=bool)
             mask[:, : state.first] = False
             mask = np.where(mask, np.float32(0), np.float32(-1e9))
             x = self._embedding(part, start).reshape(part.size, -1)
@@ -327,12 +328,10 @@ class _PositionTable:
 class _Embedding:
     """Word embeddings plus sinusoidal positions, unless attention is rotary."""
 
-    def __init__(self, layer, centers):
+    def __init__(self, layer, centers, scale=True):
         center = _centered if centers else _same
         words = _array(layer.words.embeddings)
-        self._words = center(
-            words * np.float32(math.sqrt(layer.output_dim)) if layer.scale else words
-        )
+        self._words = center(words * np.float32(math.sqrt(layer.output_dim)) if scale else words)
         self._positions = None
         if layer.base is not None:
             self._positions = _PositionTable(frequencies_of(layer.output_dim, layer.base), center)
@@ -383,8 +382,7 @@ class _Block:
 class _EncoderLayer(_Block):
     def __init__(self, layer, activation):
         super().__init__(layer, activation, layer.add_norm_1, layer.add_norm_2)
-        centers = _centers(layer.settings)
-        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0), centers)
+        self.self_attention = _SelfAttention(layer, self.norm_before(0))
 
     def __call__(self, x, sentences, mask):
         x = self.residual(x, 0, self.self_attention, sentences, mask)
@@ -403,11 +401,8 @@ class _DecoderLayer(_Block):
     def __init__(self, layer, activation, encoder_norm):
         add_norms = (layer.add_norm_1, layer.add_norm_2, layer.add_norm_3)
         super().__init__(layer, activation, *add_norms)
-        centers = _centers(layer.settings)
-        self.self_attention = _SelfAttention(layer.self_attention, self.norm_before(0), centers)
-        self.cross_attention = _CrossAttention(
-            layer.cross_attention, self.norm_before(1), encoder_norm, centers
-        )
+        self.self_attention = _SelfAttention(layer, self.norm_before(0))
+        self.cross_attention = _CrossAttention(layer, self.norm_before(1), encoder_norm)
 
     def step(self, x, position, cache, memory, mask):
         x = self.residual(x, 0, self.self_attention.step, position, cache)
@@ -416,30 +411,31 @@ class _DecoderLayer(_Block):
 
 
 class _SelfAttention:
-    def __init__(self, layer, norm, centers):
-        self.heads = layer.h
-        self.keys_heads = layer.h_kv or layer.h
-        self.sizes = (layer.d_k, layer.d_v)
-        self.splits = (layer.h * layer.d_k, (layer.h + self.keys_heads) * layer.d_k)
-        self.window = layer.window
+    def __init__(self, block, norm):
+        layer, settings, d_k = block.self_attention, block.settings, block.settings.d_k
+        self.heads = settings.h
+        self.keys_heads = settings.h_kv or settings.h
+        self.sizes = (d_k, settings.d_v)
+        self.splits = (self.heads * d_k, (self.heads + self.keys_heads) * d_k)
+        self.window = settings.window
         query, key, value = (
             _Dense.of(getattr(layer, f"{name}_projection")) for name in ("query", "key", "value")
         )
         self.rotation = self.scales = None
-        if layer.qk_norm:
+        if settings.qk_norm:
             scales = (_array(x.scale) for x in (layer.query_norm, layer.key_norm))
-            self.scales = np.repeat(list(scales), (layer.h, self.keys_heads), axis=0)
-            self.scales[: layer.h] *= np.float32(layer.d_k**-0.5)
-            self.epsilon = np.float32(layer.epsilon)
+            self.scales = np.repeat(list(scales), (self.heads, self.keys_heads), axis=0)
+            self.scales[: self.heads] *= np.float32(d_k**-0.5)
+            self.epsilon = np.float32(settings.epsilon)
         else:
-            query = query.times(layer.d_k**-0.5)
-        if layer.rotary_base is not None:
-            self.rotation = _Rotation(layer)
+            query = query.times(d_k**-0.5)
+        if settings.rotary_base is not None:
+            self.rotation = _Rotation(settings)
             query, key = (self.rotation.paired(x) for x in (query, key))
-            if layer.qk_norm:
+            if settings.qk_norm:
                 self.scales = self.scales[:, self.rotation.order]
         self.projections = _joined(query, key, value).after(norm)  # one product
-        self.output = _Dense.of(layer.output_projection).centered(centers)
+        self.output = _Dense.of(layer.output_projection).centered(_centers(settings))
 
     def __call__(self, x, sentences, mask):
         queries, keys, values = self._project(x, sentences, 0)
@@ -515,14 +511,15 @@ class _Rotation:
     """Rotary position embeddings of queries and keys, as products of complex numbers.
 
     Args:
-        layer: a `MultiHeadAttention`.
+        settings: `BlockSettings` of the attention.
     """
 
-    def __init__(self, layer):
-        self._heads = layer.h + (layer.h_kv or layer.h)  # of queries and keys
+    def __init__(self, settings):
+        size, base = settings.d_k, settings.rotary_base
+        self._heads = settings.h + (settings.h_kv or settings.h)  # of queries and keys
         # The real and the imaginary part of a number are adjacent.
-        self.order = np.arange(layer.d_k).reshape(2, -1).T.ravel()
-        frequencies = rotary_frequencies(layer.d_k, layer.rotary_base, layer.rotary_scaling)
+        self.order = np.arange(size).reshape(2, -1).T.ravel()
+        frequencies = rotary_frequencies(size, base, settings.rotary_scaling)
         self._factors = _PositionTable(frequencies, self._to_factors)
 
     def _to_factors(self, waves):
@@ -547,13 +544,14 @@ class _Rotation:
 
 
 class _CrossAttention:
-    def __init__(self, layer, norm, encoder_norm, centers):
-        self.heads = layer.h
-        self.keys_heads = layer.h_kv or layer.h
-        self.query = _Dense.of(layer.query_projection).times(layer.d_k**-0.5).after(norm)
+    def __init__(self, block, norm, encoder_norm):
+        layer, settings = block.cross_attention, block.settings
+        self.heads = settings.h
+        self.keys_heads = settings.h_kv or settings.h
+        self.query = _Dense.of(layer.query_projection).times(settings.d_k**-0.5).after(norm)
         self.key = _Dense.of(layer.key_projection).after(encoder_norm)
         self.value = _Dense.of(layer.value_projection).after(encoder_norm)
-        self.output = _Dense.of(layer.output_projection).centered(centers)
+        self.output = _Dense.of(layer.output_projection).centered(_centers(settings))
 
     def start(self, x, sentences):
         shape = (sentences, len(x) // sentences, self.keys_heads, -1)

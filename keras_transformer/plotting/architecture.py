@@ -8,6 +8,7 @@ from matplotlib.patches import Circle, FancyBboxPatch
 
 from keras_transformer._utils.types import PathLike
 from keras_transformer.layers._parts import is_replaced, layers_in, parts_of
+from keras_transformer.layers.relative_bias import RelativeBias
 from keras_transformer.models.language_model import TransformerLanguageModel
 from keras_transformer.plotting._figures import make_figure, save_figure
 
@@ -191,6 +192,8 @@ def _sublayers(layer, causal):
             heads = getattr(part, "h", None)
             text += f"\n{heads} heads" if heads else ""
             text += ", rotary" if getattr(part, "rotary_base", None) else ""
+            bias = getattr(part, "relative_bias", None)
+            text += f", {bias.kind}" if isinstance(bias, RelativeBias) else ""
         norm = _box(layer, f"add_norm_{i}", "norm")
         first = bool(getattr(getattr(layer, f"add_norm_{i}"), "norm_first", False))
         residuals.append(_Residual(_box(layer, name, text), norm, first, name.startswith("cross")))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformer._utils.checks import check_integers
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import END_ID
 from keras_transformer.data.published_tokenizer import read_end_ids
@@ -23,19 +24,19 @@ _SIZES = {
 _REQUIRED = (*_SIZES.values(), "hidden_act", "rms_norm_eps")
 # Fields that say how a model is built, each read below.
 _READ = {
-    *_REQUIRED, "attention_bias", "attention_dropout", "bos_token_id", "eos_token_id", "head_dim",
+    *_REQUIRED, "attention_bias", "attention_dropout", "eos_token_id", "head_dim",
     "layer_types", "max_position_embeddings", "max_window_layers", "mlp_bias",
     "num_key_value_heads", "rope_parameters", "rope_scaling", "rope_theta", "sliding_window",
     "tie_word_embeddings", "use_sliding_window",
 }  # fmt: skip
 # Fields that change no number of a forward pass: names, versions, training, and other tasks.
 _HARMLESS = {
-    "_attn_implementation_autoset", "_name_or_path", "architectures", "chunk_size_feed_forward",
-    "dtype", "finetuning_task", "id2label", "initializer_range", "is_llama_config", "label2id",
-    "model_type", "output_attentions", "output_hidden_states", "pad_token_id", "prefix",
-    "pretraining_tp", "problem_type", "return_dict", "sep_token_id", "task_specific_params",
-    "tokenizer_class", "torch_dtype", "torchscript", "transformers.js_config",
-    "transformers_version", "unk_token_id", "use_cache",
+    "_attn_implementation_autoset", "_name_or_path", "architectures", "bos_token_id",
+    "chunk_size_feed_forward", "dtype", "finetuning_task", "id2label", "initializer_range",
+    "is_llama_config", "label2id", "model_type", "output_attentions", "output_hidden_states",
+    "pad_token_id", "prefix", "pretraining_tp", "problem_type", "return_dict", "sep_token_id",
+    "task_specific_params", "tokenizer_class", "torch_dtype", "torchscript",
+    "transformers.js_config", "transformers_version", "unk_token_id", "use_cache",
 }  # fmt: skip
 # Further fields, which may only have these values.
 _FIXED: dict[str, tuple[Any, ...]] = {
@@ -123,7 +124,7 @@ def load_llama(checkpoint, model):
             has_bias = biases["output" if letter == "o" else "qkv"]
             projection = getattr(attention, f"{part}_projection")
             _load_dense(checkpoint, projection, f"{name}.self_attn.{letter}_proj", has_bias)
-        if attention.qk_norm:
+        if model.settings.qk_norm:
             checkpoint.load_layer(attention.query_norm, f"{name}.self_attn.q_norm")
             checkpoint.load_layer(attention.key_norm, f"{name}.self_attn.k_norm")
         parts = {"gate": feed_forward.gate, "up": feed_forward.inner, "down": feed_forward.outer}
@@ -188,24 +189,23 @@ def _biases(checkpoint):
 def _window(checkpoint):
     """Returns the size of the window if all layers have one, None if no layer has."""
     config, kind = checkpoint.config, checkpoint.model_type
-    size, types, n = config.get("sliding_window"), config.get("layer_types"), None
+    n, field = config["num_hidden_layers"], "layer_types"
+    size = config.get("sliding_window", 4096)  # the default of `transformers`
+    if kind == "llama" or (kind != "mistral" and not config.get("use_sliding_window")):
+        size = None
+    types = config.get(field)
     if types is None:
-        n = config["num_hidden_layers"]
-        full = n if kind == "llama" or size is None else 0
-        if kind.startswith("qwen"):
-            is_used = config.get("use_sliding_window") and size is not None
-            full = min(config.get("max_window_layers", 28), n) if is_used else n
-        types = ["full_attention"] * full + ["sliding_attention"] * (n - full)
-    if not isinstance(types, list) or types not in (
-        ["full_attention"] * len(types),
-        ["sliding_attention"] * len(types),
-    ):
-        field = "layer_types" if n is None else "max_window_layers"
+        field = "max_window_layers"
+        first = config.get(field, 28) if kind != "mistral" else 0
+        first = n if size is None else first
+        check_integers(0, 1 << 20, max_window_layers=first)
+        types = ["full_attention"] * min(first, n) + ["sliding_attention"] * max(0, n - first)
+    if types not in (["full_attention"] * n, ["sliding_attention"] * n):
         raise ValueError(
             "Either all layers or none must have a sliding window. "
             f"Received: {field}={excerpt(config.get(field))}"
         )
-    return size if types[:1] == ["sliding_attention"] else None
+    return size if types[0] == "sliding_attention" else None
 
 
 def _rotary(config):

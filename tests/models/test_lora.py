@@ -65,6 +65,10 @@ def test_they_are_written_apart_and_read_into_the_model_that_they_adapt(adapted,
     kt.load_lora(again, path)
     np.testing.assert_allclose(numpy(again(TOKENS)), numpy(model(TOKENS)), atol=1e-5)
     kt.load_lora(again, path)  # once more, into the same adapters
+    other = make()
+    kt.enable_lora(other, rank=2)
+    with pytest.raises(ValueError, match=r"other adapters.*alpha=3\.0"):
+        kt.load_lora(other, path)
     with pytest.raises(ValueError, match="has adapters of another model"):
         kt.load_lora(make(d_model=16), path)
     path.write_bytes(path.read_bytes()[:200])

@@ -139,7 +139,7 @@ def test_steps_inherited_below_another_call_are_not_used():
     """Even if the few tokens that are compared do not show the difference."""
 
     class WideWindow(WindowedAttention):
-        reach = 50
+        window = 50
 
     model = built(make(lambda model, settings: None))
     wide = make(lambda model, settings: None)

@@ -246,8 +246,8 @@ FAULTS = (
     _fault(
         "window one position too long",
         "MultiHeadAttention.attend",
-        "ops.abs(offsets) < self.window",
-        "ops.abs(offsets) <= self.window",
+        "ops.abs(offsets) < self._window",
+        "ops.abs(offsets) <= self._window",
         "layers/test_multi_head_attention",
     ),
     _fault(
@@ -260,7 +260,7 @@ FAULTS = (
     _fault(
         "keys not normalized",
         "MultiHeadAttention.project",
-        "self.key_norm(keys) if self.qk_norm else keys",
+        "self.key_norm(keys) if self._qk_norm else keys",
         "keys",
         "layers/test_multi_head_attention",
     ),

@@ -80,6 +80,15 @@ def test_damaged_indexes_are_refused(index, message, tmp_path):
             {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 4},
             "Either all layers or none",
         ),
+        (
+            {
+                "model_type": "qwen2",
+                "sliding_window": 4,
+                "use_sliding_window": True,
+                "max_window_layers": -(10**12),
+            },
+            "max_window_layers=-10",
+        ),
     ],
     ids=str,
 )
@@ -107,13 +116,27 @@ def test_bad_tokenizer_files_are_refused(tmp_path):
         tokenizers.models.WordLevel({str(i): i for i in range(30)}, "0")
     )
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ValueError, match=r"at most 20 tokens\. Received: 30 tokens"):
+    with pytest.raises(ValueError, match=r"ids below 20\. Received: 29"):
         kt.PublishedTokenizer.load(tmp_path)
     write(tmp_path, {"vocab_size": 30})
     loaded = kt.PublishedTokenizer.load(tmp_path)
     assert loaded.tokens([0, 1, 2, *loaded.encode("2")]) == ["[PAD]", "[UNK]", "[START]", "2"]
     with pytest.raises(ValueError, match="has no chat template"):
         loaded.chat([{"role": "user", "content": "Hi"}])
+    padding = {"direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "0"}
+    change_tokenizer(tmp_path, padding={**padding, "strategy": {"Fixed": 10**12}})
+    assert kt.PublishedTokenizer.load(tmp_path).encode("2") == loaded.encode("2")
+    double = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+    insert = {"type": "Replace", "pattern": {"Regex": ""}, "content": "a"}
+    for steps in ([double], [insert] * 40):
+        change_tokenizer(tmp_path, normalizer={"type": "Sequence", "normalizers": steps})
+        with pytest.raises(ValueError, match="at most 12 steps in its normalizer"):
+            kt.PublishedTokenizer.load(tmp_path)
+
+
+def change_tokenizer(folder, **parts):
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **parts}), "utf-8")
 
 
 @pytest.mark.parametrize(

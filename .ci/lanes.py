@@ -135,7 +135,7 @@ STAGES = [
         Lane("slow-jax", "make test-slow-jax {half}", 6),
         Lane("notebooks", "make notebooks ARGS='{notebooks}'", 10),
         Lane("train", ".ci/train", 8),
-        Lane("all-others", "make test-all-{other} SLICE={slice}", 6),
+        Lane("all-jax", "make test-all-jax SLICE={slice}", 6),
         Lane("test-models", "make test-models", 5),
         Lane("all-tensorflow", "make test-all-tensorflow SLICE={slice}", 6),
         Lane("test-others", "make test-others", 5),
@@ -225,14 +225,11 @@ def main():
     if unknown := sorted(set(selected) - set(names)):
         parser.error(f"unknown lanes: {', '.join(unknown)}")
     number = number_of_commit()
-    # The hash of the commit draws a half of the slow tests, and JAX or PyTorch. All slow tests in
-    # files that changed are added.
-    drawn = int(git("rev-parse", "HEAD"), 16)
-    half = drawn % 2 + 1
+    # A half of the slow tests, drawn by the hash of the commit, and all in files that changed.
+    half = int(git("rev-parse", "HEAD"), 16) % 2 + 1
     also = " ".join(recently_changed("tests/**/test_*.py"))
     parts = {
         "slice": f"{number % SLICES + 1}/{SLICES}",
-        "other": ("jax", "torch")[drawn // 2 % 2],
         "half": f"HALF={half}/2 ALSO='{also}'",
         "notebooks": notebooks_of_commit(number),
     }

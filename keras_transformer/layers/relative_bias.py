@@ -74,7 +74,8 @@ class RelativeBias(PartsMixin, keras.layers.Layer):
         if self.kind != "alibi":
             return self.table(_bucket(distances, self.kind == "t5"))
         lengths = ops.cast(ops.expand_dims(ops.abs(distances), -1), "float32")
-        return ops.cast(-lengths * np.array(_slopes(self.h), "float32"), self.compute_dtype)
+        slopes = ops.convert_to_tensor(_slopes(self.h), "float32")
+        return ops.cast(-lengths * slopes, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "h": self.h, "kind": self.kind}

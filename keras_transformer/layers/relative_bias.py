@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 from keras_transformer._utils.checks import check_choice, check_sizes

@@ -93,7 +93,7 @@ class Job:
         return {
             "weights": self.digest,
             "version": self.version,
-            "options": self.options,
+            "options": json.loads(json.dumps(self.options)),  # tuples are lists in the file
             "engine": [self.engine, self.compute_type],
             "column": self.column,
             "scores": self.with_scores,

@@ -103,7 +103,7 @@ def engine_options(arguments):
     options = {"engine": arguments.engine, "compute_type": arguments.compute_type}
     check_engine(**options)
     if arguments.engine == "ctranslate2":
-        check_served(SearchOptions(**given_search_options(arguments)))
+        check_served(SearchOptions(**search_options(arguments)))
     return options
 
 

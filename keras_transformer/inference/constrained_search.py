@@ -27,7 +27,10 @@ _MAX_SEARCHES = 4  # for a text at a place until no word continues it
 # and with an invented word, 200 sentences each: chrF 61.8 and 98.8, without a limit 61.8 and 75.3
 # (Multi30k, BPE); 81.0 and 97.5, without a limit 81.6 and 76.3 (bundled run).
 _MAX_COST = 6.0
-_ALIGNED_ROWS = 64
+# What is tried together: without these limits, time grows with the square of the number of texts,
+# and memory with the number of sentences.
+_MAX_TEXTS = 4
+_MAX_CHAINS = 256
 
 
 class _Found(NamedTuple):
@@ -68,8 +71,8 @@ class ConstrainedSearch:
         self.tokenizer = target_tokenizer
         self.find_texts = TermMatcher(options, target_tokenizer.normalize)
         spellings = [target_tokenizer.normalize(word) for word in options.forbidden_words]
-        self._forbidden = [whole_words(spelling) for spelling in spellings if spelling]
-        banned = [target_tokenizer.encode(spelling) for spelling in spellings if spelling]
+        self._forbidden = {spelling: whole_words(spelling) for spelling in spellings if spelling}
+        banned = [target_tokenizer.encode(spelling) for spelling in self._forbidden]
         self._banned = [ids for ids in banned if UNKNOWN_ID not in ids]
         self._options = dataclasses.replace(
             options,
@@ -96,8 +99,8 @@ class ConstrainedSearch:
             found = [x for chain in group for x in chain.found[: self._options.n_best]]
             found.sort(key=lambda x: -x.score)
             output = {
-                "source": pad_ids([request.ids], len(request.ids)),
-                "tokens": pad_ids([x.ids for x in found], max(len(x.ids) for x in found))[None],
+                "source": _pad([request.ids]),
+                "tokens": _pad([x.ids for x in found])[None],
                 "words": [x.words for x in found],
             }
             if with_scores:
@@ -111,12 +114,10 @@ class ConstrainedSearch:
         results = self._find([chain.request for chain in chains], check_weights)
         for chain, found in zip(chains, results, strict=True):
             chain.take(found)
-        while incomplete := [chain for chain in chains if chain.missing]:
+        while incomplete := [chain for chain in chains if chain.missing][:_MAX_CHAINS]:
             alignments = self._align(incomplete)
             trials = [
-                (chain, trial)
-                for chain, alignment in zip(incomplete, alignments, strict=True)
-                for trial in chain.trials(alignment)
+                (chain, trial) for chain in incomplete for trial in chain.trials(alignments[chain])
             ]
             results = self._find([trial.request for _, trial in trials], False, whole_words=True)
             pairs = zip(trials, results, strict=True)
@@ -163,7 +164,7 @@ class ConstrainedSearch:
     def _read(self, request, tokens, scores):
         """Yields the hypotheses of a request; those that do not exist have a score of -inf."""
         for row, score in zip(tokens, scores, strict=True):
-            if score > -np.inf:
+            if score != -np.inf:
                 ids = trim_padding(row)
                 words = itertools.zip_longest(ids, request.words[: len(ids)])
                 unknown = [word or _UNKNOWN for i, word in words if i == UNKNOWN_ID]
@@ -177,41 +178,48 @@ class ConstrainedSearch:
     def _offending(self, found, request):
         """Yields the shortest sequence of tokens that spells each forbidden word."""
         ids = found.ids[: found.ids.index(END_ID)] if END_ID in found.ids else found.ids
-        for pattern in self._forbidden:
+        for spelling, pattern in self._forbidden.items():
             if pattern.search(found.text):
+                longest = min(len(ids), len(spelling) + 2)  # a token per character, and spaces
                 spans = (
                     (end - length, end)
-                    for length in range(1, len(ids) + 1)
+                    for length in range(1, longest + 1)
                     for end in range(max(len(request.forced) + 1, length), len(ids) + 1)
                 )
                 spells = (span for span in spans if self._spells(ids, *span, pattern))
                 yield from (ids[start:end] for start, end in itertools.islice(spells, 1))
 
     def _spells(self, ids, start, end, pattern):
-        """Returns whether some tokens spell a word, and the token after them does not change it."""
-        texts = (self.tokenizer.decode(ids[start:stop]) for stop in (end, end + 1))
-        return all(pattern.search(text) for text in texts)
+        """Returns whether some tokens spell a word, also with the tokens before and after them."""
+        spans = ids[start:end], ids[max(0, start - 1) : end + 1]
+        return all(pattern.search(self.tokenizer.decode(span)) for span in spans)
 
     def _align(self, chains):
         """Returns the attention weights (T, S) of the best hypothesis of each chain, averaged.
 
-        None for models whose attention weights are not known.
+        They are None for models whose attention weights are not known.
         """
-        alignments = []
-        for i in range(0, len(chains), _ALIGNED_ROWS):
-            part = chains[i : i + _ALIGNED_ROWS]
-            number = 4 ** math.ceil(math.log(len(part), 4))  # few shapes to compile
+
+        def size(chain):
+            return max(len(chain.request.ids), len(chain.found[0].ids))
+
+        left, alignments = sorted(chains, key=size), {}
+        while left:
+            most = max(1, self.search.batch_tokens // bucket_length(size(left[-1])))
+            most = 4 ** int(math.log(most, 4))  # few shapes to compile
+            part, left = left[-most:], left[:-most]
+            number = 4 ** math.ceil(math.log(len(part), 4))
             rows = np.minimum(np.arange(number), len(part) - 1)
-            sources, targets = [x.request.ids for x in part], [x.found[0].ids for x in part]
             source, tokens = (
-                pad_ids(ids, bucket_length(max(map(len, ids))))[rows] for ids in (sources, targets)
+                _pad(ids)[rows]
+                for ids in ([x.request.ids for x in part], [x.found[0].ids for x in part])
             )
             result = {"source": source, "tokens": tokens[:, None]}
             layers = self.search.attention_weights(result, "cross", optional=True)
-            alignments += [
-                layers and np.mean([layer[row].mean(axis=0) for layer in layers["cross"]], axis=0)
-                for row in range(len(part))
-            ]
+            for row, chain in enumerate(part):
+                alignments[chain] = layers and np.mean(
+                    [layer[row].mean(axis=0) for layer in layers["cross"]], axis=0
+                )
         return alignments
 
     def is_word_start(self, ids, position):
@@ -235,6 +243,11 @@ class ConstrainedSearch:
 
     def _penalty(self, found):
         return ((5 + len(found.ids)) / 6) ** self._options.length_penalty
+
+
+def _pad(sequences):
+    """Pads ids to a length that others have, too: each shape is traced or compiled once."""
+    return pad_ids(sequences, bucket_length(max(map(len, sequences))))
 
 
 class _Trial(NamedTuple):
@@ -271,7 +284,7 @@ class _Chain:
         self.missing = missing_texts(texts, self.found[0].text)
 
     def trials(self, alignment):
-        """Yields each missing text at each place where it fits.
+        """Yields the first missing texts, each at each place where it fits.
 
         Args:
             alignment: attention weights (T, S) of the best hypothesis, or None.
@@ -290,7 +303,8 @@ class _Chain:
                 f"{', '.join(map(repr, self.missing))} does not fit: shorten the sentence or leave "
                 f"out terms. Received: {self.request.sentence!r}"
             )
-        for text in dict.fromkeys(self.missing):
+        texts = dict.fromkeys(x.text for x in self._texts if x.text in self.missing)
+        for text in itertools.islice(texts, _MAX_TEXTS):
             span = self._replaced(text, alignment, starts)
             middle = span[0] if span else (starts[0] + starts[-1]) / 2
             places = sorted((x for x in starts if x <= last), key=lambda x: abs(x - middle))
@@ -335,14 +349,14 @@ class _Chain:
         return _Trial(text, place, end, self.request._replace(forced=forced, words=given))
 
     def choose(self, results):
-        """Keeps the best place of the first text.
+        """Keeps the text whose best place is the first.
 
         Args:
             results: list of pairs of a `_Trial` and its hypotheses.
         """
         best = [
             self._best_place([pair for pair in results if pair[0].text == text])
-            for text in dict.fromkeys(self.missing)
+            for text in dict.fromkeys(trial.text for trial, _ in results)
         ]
         trial, found = min(best, key=lambda pair: (pair[0].place, -pair[1][0].score))
         self._fixed = trial.end
@@ -364,7 +378,8 @@ class _Chain:
         cost = search.log_probability(self.found[0]) - search.log_probability(found[0])
         if cost > _MAX_COST and kept:
             return best(kept)
-        pool = sorted((x for _, some in inserted for x in some), key=search.normalized)
-        unique = {x.text: x for x in pool}  # the best of equal texts
-        others = [x for x in reversed(pool) if unique[x.text] is x and x is not found[0]]
-        return trial, [found[0], *others]
+        unique = {found[0].text: found[0]}
+        pool = (x for _, some in inserted for x in some)
+        for x in sorted(pool, key=lambda x: -search.normalized(x)):
+            unique.setdefault(x.text, x)  # the best of equal texts
+        return trial, list(unique.values())

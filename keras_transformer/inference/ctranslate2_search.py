@@ -140,14 +140,15 @@ def _hypotheses(result):
 def _add_prefix(request, hypotheses, log_probs, options):
     """Adds the log probability of the prefix, which CTranslate2 leaves out, to the scores.
 
-    In beam search, CTranslate2 never ends a hypothesis directly after the prefix, so that one is
-    added.
+    In beam search, CTranslate2 ends a hypothesis directly after the prefix only where every other
+    token would repeat an n-gram, so that one is added.
     """
-    prefix = log_probs[:-1]
+    prefix, ended = log_probs[:-1], [str(i) for i in (*request.forced, END_ID)]
     for hypothesis in hypotheses:
         hypothesis[1] += sum(prefix)
-    if options.beam_size > 1 and prefix and len(prefix) >= request.min_length:
-        hypotheses.append([[*request.forced, END_ID], sum(log_probs)])  # `int` takes ids, too
+    is_new = ended not in (names for names, _ in hypotheses)
+    if options.beam_size > 1 and prefix and len(prefix) >= request.min_length and is_new:
+        hypotheses.append([ended, sum(log_probs)])
 
 
 def _n_best(hypotheses, options):

@@ -5,6 +5,7 @@ import functools
 
 from keras_transformer._utils.checks import check_choice
 from keras_transformer._utils.extras import import_ctranslate2
+from keras_transformer._utils.reading import excerpt
 from keras_transformer.inference.options import EXTRA_LENGTH, SearchOptions
 from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
 
@@ -61,5 +62,5 @@ def check_served(options):
         if field.name not in _SERVED and value != field.default:
             raise ValueError(
                 f'The engine "ctranslate2" has no `{field.name}`: leave it out, or choose the '
-                f'engine "numpy" or "layers". Received: {field.name}={value!r}'
+                f'engine "numpy" or "layers". Received: {field.name}={excerpt(value)}'
             )

@@ -32,7 +32,8 @@ class SearchOptions:
         seed: seed of the sampling. The same seed gives the same samples of a sentence, whichever
             batch it is in.
         min_length_ratio: minimum length of a translation, as a multiple of the number of source
-            tokens. A translation is shorter only where `no_repeat_ngram_size` leaves no token.
+            tokens. A translation is shorter only where `no_repeat_ngram_size` leaves no token, or a
+            term replaces a longer word.
         max_length_ratio: maximum length of a translation, as a multiple of the number of source
             tokens, up to 100; 8 further tokens are always allowed.
         no_repeat_ngram_size: size of the n-grams that occur at most once in a translation; 0

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from keras_transformer._utils.reading import read_json
 from keras_transformer.bulk.job import Job, digest_run, find_shards
 
 
@@ -59,8 +60,10 @@ def test_wrong_inputs_are_refused(tmp_path, inputs, output, column, message):
 
 
 def test_an_output_folder_has_the_translations_of_one_kind(job):
+    job = dataclasses.replace(job, options={"required_words": ("a",), "glossary": (("b", "c"),)})
     job.begin()
     job.begin()
+    assert read_json(job.settings_file) == job.settings()
     for changes in (
         {"digest": "other"},
         {"options": {"beam_size": 5}},

@@ -232,10 +232,11 @@ def test_glossary_required_and_forbidden_words(tmp_path):
     words = ("--require", "zwei", "--require", "eins", "--forbid", "drei")
     printed = run_script(*arguments, *words, folder=tmp_path)
     assert {"vier", "12", "zwei", "eins"} <= set(printed.split()) and "drei" not in printed
+    glossary = [str(tmp_path / "run"), "--glossary", str(tmp_path / "terms.tsv")]
+    code, _, error = call(["evaluate", *glossary, "--engine", "ctranslate2"])
+    assert code and 'The engine "ctranslate2" has no `glossary`' in error
     (tmp_path / "terms.tsv").write_text("two\tvier\ntwo\tdrei\n", encoding="utf-8")
-    code, _, error = call(
-        ["translate", str(tmp_path / "run"), "two", "--glossary", str(tmp_path / "terms.tsv")]
-    )
+    code, _, error = call(["translate", *glossary, "--file", "sentences.txt"])
     assert code and error.endswith("Received: 'two': 'vier' and 'drei'\n")
 
 

@@ -83,6 +83,13 @@ def test_a_translation_does_not_depend_on_the_other_sentences(random_pair):
         np.testing.assert_allclose(*scores, atol=1e-4)
 
 
+def test_each_hypothesis_occurs_once(random_pair):
+    options = {"beam_size": 4, "n_best": 4, "no_repeat_ngram_size": 1}
+    prefixes = ["eins", "", "zwei", "", "drei eins", "fünf fünf", "eins eins eins"]
+    for some in random_pair[1].hypotheses(SENTENCES[:7], prefixes=prefixes, **options):
+        assert len({tuple(x.tokens) for x in some}) == len(some)
+
+
 def test_calls_and_attention_are_those_of_every_engine(fast):
     ours = shared_translate()
     for sentences in ("two three", "", ["two three"], ("two", ""), []):

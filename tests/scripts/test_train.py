@@ -108,7 +108,7 @@ def test_evaluate_reproduces_the_scores_of_training(folder, output):
 def test_evaluate_scores_a_file_with_several_references(folder, output):
     (folder / "own.tsv").write_text("one\tuno\teins!\ntwo\tzwei\n", encoding="utf-8")
     printed = run_script("evaluate.py", "runs/numbers", "--test", "own.tsv", folder=folder)
-    assert printed.startswith("runs/numbers: 2 sentences of own.tsv\nBLEU ")
+    assert printed.startswith("runs/numbers: 2 sentences of own.tsv, engine auto\nBLEU ")
     assert "nrefs:var" in printed and "\nexact " in printed
     (folder / "own.tsv").write_text("one\n", encoding="utf-8")
     error = run_script(

@@ -9,6 +9,11 @@ from keras_transformer._utils.checks import check_sizes, given
 from keras_transformer._utils.special_tokens import PADDING_ID
 
 
+def next_power_of_4(number):
+    """Returns 1, 4, 16, …, the first that is at least `number`: few sizes to compile."""
+    return 4 ** math.ceil(math.log(number, 4))
+
+
 def bucket_length(length, steps=2):
     """Returns the length to which a sequence is padded: 4, 6, 8, 12, 16, 24, 32, 48, …
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from keras_transformer._utils.special_tokens import START_ID
 from keras_transformer.backends import backend_module
-from keras_transformer.data.batches import bucket_length, pad_ids
+from keras_transformer.data.batches import bucket_length, next_power_of_4, pad_ids
 from keras_transformer.inference.ctranslate2_search import CTranslate2Search, common_size
 from keras_transformer.inference.engines import check_engine, check_served
 from keras_transformer.inference.model_search import AttentionScores, ModelSearch, stepwise
@@ -191,7 +190,7 @@ class BatchSearch:
         if not self.jit_compile or rows == 1:
             return rows
         full_batch = self._full_batch_size(source_length, options)
-        return min(4 ** math.ceil(math.log(rows, 4)), full_batch)
+        return min(next_power_of_4(rows), full_batch)
 
     def attention_weights(self, result, kind, optional=False):
         """Computes the attention weights of each sequence of each sentence.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS, UNKNOWN_ID
-from keras_transformer.data.batches import bucket_length, pad_ids
+from keras_transformer.data.batches import bucket_length, next_power_of_4, pad_ids
 from keras_transformer.inference.batch_search import Request
 from keras_transformer.inference.options import TEXT_OPTIONS, SearchOptions
 from keras_transformer.inference.sentences import trim_padding
@@ -208,8 +208,7 @@ class ConstrainedSearch:
             most = max(1, self.search.batch_tokens // bucket_length(size(left[-1])))
             most = 4 ** int(math.log(most, 4))  # few shapes to compile
             part, left = left[-most:], left[:-most]
-            number = 4 ** math.ceil(math.log(len(part), 4))
-            rows = np.minimum(np.arange(number), len(part) - 1)
+            rows = np.minimum(np.arange(next_power_of_4(len(part))), len(part) - 1)
             source, tokens = (
                 _pad(ids)[rows]
                 for ids in ([x.request.ids for x in part], [x.found[0].ids for x in part])
@@ -235,14 +234,13 @@ class ConstrainedSearch:
 
     def log_probability(self, found):
         """Returns the log probability of a hypothesis, without the length penalty."""
-        return found.score * (1 if self._options.beam_size == 1 else self._penalty(found))
+        options = self._options
+        return found.score * (options.penalty(len(found.ids)) if options.beam_size > 1 else 1)
 
     def normalized(self, found):
         """Returns the log probability of a hypothesis with the length penalty."""
-        return found.score / (1 if self._options.beam_size > 1 else self._penalty(found))
-
-    def _penalty(self, found):
-        return ((5 + len(found.ids)) / 6) ** self._options.length_penalty
+        options = self._options
+        return found.score / (1 if options.beam_size > 1 else options.penalty(len(found.ids)))
 
 
 def _pad(sequences):

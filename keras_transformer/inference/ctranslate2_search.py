@@ -153,11 +153,6 @@ def _add_prefix(request, hypotheses, log_probs, options):
 
 def _n_best(hypotheses, options):
     if options.beam_size > 1:
-        hypotheses = [(names, score / _penalty(len(names), options)) for names, score in hypotheses]
+        hypotheses = [(names, score / options.penalty(len(names))) for names, score in hypotheses]
         hypotheses.sort(key=lambda pair: -pair[1])
     return hypotheses[: options.n_best]
-
-
-def _penalty(length, options):
-    """Computes the length penalty, equation 14 of Wu et al. (2016)."""
-    return ((5 + length) / 6) ** options.length_penalty

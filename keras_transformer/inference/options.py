@@ -159,6 +159,10 @@ class SearchOptions:
         """Whether texts are required or forbidden."""
         return any(getattr(self, name) for name in TEXT_OPTIONS)
 
+    def penalty(self, length: int) -> float:
+        """Computes the length penalty, equation 14 of Wu et al., by which scores are divided."""
+        return ((5 + length) / 6) ** self.length_penalty
+
     @property
     def samples(self) -> bool:
         """Whether tokens are sampled."""

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, UNKNOWN_ID
+from keras_transformer.data.batches import next_power_of_4
 
 # Constraints on one position. A positive value is the id of the token that is forced there.
 ANY_TOKEN = PADDING_ID
@@ -47,7 +48,7 @@ def pad_banned(banned):
     if not sequences:
         return None
     longest = max(map(len, banned)), max(map(len, sequences))
-    shape = [4 ** math.ceil(math.log(n, 4)) for n in longest]
+    shape = [next_power_of_4(n) for n in longest]
     padded = np.full((len(banned), *shape), PADDING_ID, "int32")
     for row, found in zip(padded, banned, strict=True):
         for place, ids in zip(row, found, strict=False):

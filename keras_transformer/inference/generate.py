@@ -264,14 +264,14 @@ class _AfterPrompts:
         tokens = [[START_ID, *ids][:length] for ids in prompts]
         self._tokens = np.array(tokens, "int32").reshape(len(prompts), length)
 
-    def start(self, source, copies=1):
-        state = self._model.start(source, copies)
-        self._model.read(np.repeat(self._tokens, copies, axis=0), state)
+    def start(self, source):
+        state = self._model.start(source)
+        self._model.read(self._tokens, state)
         return state
 
     def step(self, tokens, position, state):
         if position < self._tokens.shape[1]:  # the next token is forced
-            return np.zeros_like(state.logits[: len(tokens)])
+            return np.zeros_like(state.logits(len(tokens)))
         return self._model.step(tokens, position, state)
 
 
@@ -296,7 +296,7 @@ class _NextToken:
         self._state = model.start(np.zeros((1, 1), "int32"))
         model.read(np.array([before], "int32"), self._state)
 
-    def start(self, source, copies=1):
+    def start(self, source):
         return self._state
 
     def step(self, tokens, position, state):

@@ -32,9 +32,9 @@ class LayerSteps:
         if hasattr(model, "read"):
             self._read = _READ if jit_compile else _READ_UNCOMPILED
 
-    def start(self, source, copies=1):
+    def start(self, source):
         """Returns the empty cache of B rows."""
-        return _State(self._model, len(source) * copies)
+        return _State(self._model, len(source))
 
     def step(self, tokens, position, state):
         """Returns the logits of the next token of each row, float32 (R, V)."""

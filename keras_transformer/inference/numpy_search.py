@@ -53,7 +53,7 @@ class NumpySearch:
         """
         options, rules = self.options, _Rules(request, self.options)
         if options.beam_size > 1:
-            state = self.model.start(request["source"], options.beam_size)
+            state = self.model.start(request["source"])
             return _beam_search(self.model.step, state, rules, options)
         if options.samples:
             return self._sample(request, rules)
@@ -247,7 +247,7 @@ def _extend_rows(step, state, rules, choose, with_scores):
         if number > _ENDED_SHARE * len(rows):
             found[rows] = tokens
             left = np.flatnonzero(~ended)
-            state.select(left, position + 1, sentences=left)
+            state.select(left, sentences=left)
             rows, tokens, last, ended = rows[left], tokens[left], last[left], ended[left]
     found[rows] = tokens
     return found, scores
@@ -294,7 +294,8 @@ def _beam_search(step, state, rules, options):
 
     Args:
         step: function from the last tokens, (R,), the position and the state to logits, (R, V).
-        state: the `DecodingState`; the K rows of a sentence are adjacent.
+        state: the `DecodingState` of one row per sentence. Later, the K rows of a sentence are
+            adjacent.
         rules: the `_Rules` of the sentences.
         options: the `SearchOptions`.
 
@@ -308,17 +309,19 @@ def _beam_search(step, state, rules, options):
     }
     row_rules, max_penalties = rules.repeat(size), _penalty(rules.max_lengths, options)
     sentences = np.arange(number)  # those that have not left the batch
-    beam, last = _Beam(number, size, length), np.full(number * size, START_ID)
+    beam, last = _Beam(number, size, length), np.full(number, START_ID)
+    width = 1  # rows of a sentence: the first slot is the only one that is not empty at first
     for position in range(length):
         logits = step(last, position, state)
         sums = _log_sum_exp(logits)
-        rows = (sentences[:, None] * size + np.arange(size)).reshape(-1)
-        row_rules.apply(logits, beam.tokens.reshape(-1, length), position, rows)
+        rows = (sentences[:, None] * size + np.arange(width)).reshape(-1)
+        row_rules.apply(logits, beam.tokens[:, :width].reshape(-1, length), position, rows)
         values, ids = _top_k(logits, size)
         is_full = position + 1 >= rules.max_lengths[sentences]
         penalty = _penalty(position + 1, options)
         parents = beam.extend(position, values - sums[:, None], ids, is_full, penalty)
-        rows = np.arange(len(sentences))[:, None] * size + parents
+        rows = np.arange(len(sentences))[:, None] * width + np.minimum(parents, width - 1)
+        width = size
         leaving = is_full | ~beam.can_improve(n, max_penalties[sentences])
         left = None
         if leaving.any():
@@ -330,7 +333,7 @@ def _beam_search(step, state, rules, options):
                 break
             sentences, rows = sentences[left], rows[left]
             beam.keep(left)
-        state.select(rows.reshape(-1), position + 1, left)
+        state.select(rows.reshape(-1), left)
         last = beam.tokens[:, :, position].reshape(-1)
     return found
 
@@ -356,7 +359,8 @@ class _Beam:
 
         Args:
             position: number of tokens found so far.
-            values: float32 (R, k), log probabilities of the best tokens of each row.
+            values: float32 (R, k), log probabilities of the best tokens of each row; one row per
+                sentence serves all its slots.
             ids: integers (R, k), these tokens, the best first.
             is_full: bool (B,), whether the hypotheses of a sentence now have their maximum length.
             penalty: the length penalty of hypotheses that end now.
@@ -367,8 +371,9 @@ class _Beam:
         shape = (*self.sums.shape, ids.shape[1])  # (B, K, k)
         is_best, ended = np.arange(shape[2]) == 0, self.ended[..., None]
         frozen = np.where(is_best, self.sums[..., None], _IMPOSSIBLE)
-        sums = np.where(ended, frozen, self.sums[..., None] + values.reshape(shape))
-        ids = np.where(ended, PADDING_ID, ids.reshape(shape))
+        values, ids = (x.reshape(len(self.sums), -1, shape[2]) for x in (values, ids))
+        sums = np.where(ended, frozen, self.sums[..., None] + values)
+        ids = np.where(ended, PADDING_ID, ids)
         greedy = self.greedy[..., None] & is_best
         # Ended hypotheses and the greedy one are kept regardless of their sum.
         kept = (ended & (frozen > _IMPOSSIBLE)) | greedy

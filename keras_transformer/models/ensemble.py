@@ -120,8 +120,8 @@ class _NumpyEnsemble:
     def __init__(self, models):
         self._models = list(map(NumpyTransformer, models))
 
-    def start(self, source, copies=1):
-        return _States([model.start(source, copies) for model in self._models])
+    def start(self, source):
+        return _States([model.start(source) for model in self._models])
 
     def step(self, tokens, position, state):
         pairs = zip(self._models, state.states, strict=True)
@@ -133,6 +133,6 @@ class _States:
     def __init__(self, states):
         self.states = states
 
-    def select(self, rows, filled, sentences=None):
+    def select(self, rows, sentences=None):
         for state in self.states:
-            state.select(rows, filled, sentences)
+            state.select(rows, sentences)

@@ -65,8 +65,8 @@ class NumpyTransformer:
     Its arrays are of any size without compilation: sequences that have ended leave the batch, the
     cache is written in place, and attention reads only the part of it that is filled.
 
-    Shape letters: B sentences, K rows per sentence, R = B * K rows, S source length, N heads, D
-    model size, V vocabulary.
+    Shape letters: B sentences, R rows, a multiple of B, S source length, N heads, D model size, V
+    vocabulary.
 
     Args:
         model: a built model for which `supports_numpy` is true.
@@ -89,15 +89,14 @@ class NumpyTransformer:
         self._final_norm = decoder_norm.standardize if pre_norm else _same
         self._to_logits = _output_layer(model, model.target_embedding).after(decoder_norm)
 
-    def start(self, source, copies=1):
+    def start(self, source):
         """Encodes the source.
 
         Args:
             source: int32 (B, S), padded with 0.
-            copies: number of rows per sentence, K.
 
         Returns:
-            The `DecodingState` of the R rows. The rows of a sentence are adjacent.
+            The `DecodingState` of one row per sentence.
         """
         is_padding = source == PADDING_ID
         mask = None
@@ -108,12 +107,10 @@ class NumpyTransformer:
             x = layer(x, len(source), mask)
         x = self._final_norm(x)
         memory = [layer.cross_attention.start(x, len(source)) for layer in self._decoder_layers]
-        rows = len(source) * copies
         # A translation is seldom longer than this; the cache grows if it is.
         length = source.shape[1] + 4
-        caches = [layer.self_attention.start(rows, length) for layer in self._decoder_layers]
-        logits = np.empty((rows, self._to_logits.kernel.shape[1]), "float32")
-        return DecodingState(caches, memory, mask, logits)
+        caches = [layer.self_attention.start(len(source), length) for layer in self._decoder_layers]
+        return DecodingState(caches, memory, mask, len(self._to_logits.bias))
 
     def step(self, tokens, position, state):
         """Computes the logits of the next token of each row.
@@ -126,12 +123,13 @@ class NumpyTransformer:
         Returns:
             float32 (R, V), in memory that the next step reuses.
         """
+        state.filled = position + 1
         x = self._target(tokens, position)
         for layer, cache, memory in zip(
             self._decoder_layers, state.caches, state.memory, strict=True
         ):
             x = layer.step(x, position, cache, memory, state.mask)
-        return self._to_logits(self._final_norm(x), out=state.logits[: len(x)])
+        return self._to_logits(self._final_norm(x), out=state.logits(len(x)))
 
 
 class NumpyLanguageModel:
@@ -152,19 +150,18 @@ class NumpyLanguageModel:
         self._to_logits = _output_layer(model, model.embedding).after(norm)
         self._window, self._hide_start = model.settings.window, model.hide_start
 
-    def start(self, source, copies=1):
+    def start(self, source):
         """Returns the empty `DecodingState`; the source has B rows, and its values are ignored."""
-        rows = len(source) * copies
-        caches = [layer.self_attention.start(rows, 64) for layer in self._layers]
+        caches = [layer.self_attention.start(len(source), 64) for layer in self._layers]
         for cache in caches:
             for x in cache:
                 x[:, :, 0] = 0  # a hidden start token stays in it, with a weight of 0
-        logits = np.empty((rows, self._to_logits.kernel.shape[1]), "float32")
-        return DecodingState(caches, [], None, logits)
+        return DecodingState(caches, [], None, len(self._to_logits.bias))
 
     def step(self, tokens, position, state):
         """Computes the logits of the next token of each row; see `NumpyTransformer.step`."""
-        logits = state.logits[: len(tokens)]
+        state.filled = position + 1
+        logits = state.logits(len(tokens))
         if self._hides(tokens, position, state):
             logits[:] = 0
             return logits
@@ -182,6 +179,7 @@ class NumpyLanguageModel:
         """
         if not tokens.size:
             return
+        state.filled = tokens.shape[1]
         first = int(self._hides(tokens[:, 0], 0, state))
         for start in range(first, tokens.shape[1], _READ):
             part = tokens[:, start : start + _READ]
@@ -209,25 +207,31 @@ class DecodingState:
         caches: for each layer, keys and values, (R, N, capacity, H).
         memory: for each layer, keys and values of the source, (B, N, S, H).
         mask: float32 (B, 1, 1, S), added to the scores; or None.
-        logits: memory for the logits, float32 (R, V).
+        vocab_size: V.
 
     Attributes:
         first: first visible position of the caches.
+        filled: number of filled positions of the caches.
     """
 
-    def __init__(self, caches, memory, mask, logits):
+    def __init__(self, caches, memory, mask, vocab_size):
         self.caches = caches
         self.memory = memory
         self.mask = mask
-        self.logits = logits
-        self.first = 0
+        self.first = self.filled = 0
+        self._logits = np.empty((0, vocab_size), "float32")
 
-    def select(self, rows, filled, sentences=None):
-        """Reorders the rows and drops sentences.
+    def logits(self, rows):
+        """Returns memory for the logits, float32 (rows, V), which the steps share."""
+        if rows > len(self._logits):
+            self._logits = np.empty((rows, self._logits.shape[1]), "float32")
+        return self._logits[:rows]
+
+    def select(self, rows, sentences=None):
+        """Reorders and repeats the rows, and drops sentences.
 
         Args:
-            rows: integers, the present row of each new row.
-            filled: number of filled positions.
+            rows: integers, the present row of each new row. The rows of a sentence are adjacent.
             sentences: integers, the present sentence of each new one; None if all stay.
         """
         if sentences is not None:
@@ -238,7 +242,7 @@ class DecodingState:
         for pair in self.caches:
             for i, x in enumerate(pair):
                 pair[i] = np.empty((len(rows), *x.shape[1:]), x.dtype)
-                pair[i][:, :, :filled] = x[rows, :, :filled]
+                pair[i][:, :, : self.filled] = x[rows, :, : self.filled]
 
 
 class _Dense:

@@ -85,6 +85,15 @@ def test_streams_the_text_of_a_call(trained, options):
             assert len(parts) > 1 and text + "".join(parts) == expected
 
 
+def test_beams_after_prompts_equal_those_of_the_layers(trained):
+    model, generate = trained
+    layers = Generate(model, TOKENIZER, jit_compile=keras.config.backend() == "jax")
+    texts = ["In the end all", "They sang, and"]
+    for given in (texts[0], texts):
+        options = {"beam_size": 3, "max_tokens": 9}
+        assert generate(given, **options) == layers(given, **options)
+
+
 def test_max_tokens_limits_the_added_tokens(trained):
     _, generate = trained
     assert generate(["In", "He slept"], max_tokens=1) == ["In the", "He slept well"]

@@ -95,15 +95,15 @@ def test_long_sentences_after_short_ones(model):
 
 def test_sentences_that_leave_and_rows_that_change_places(model, expected):
     numpy_model = NumpyTransformer(model)
-    state = numpy_model.start(SOURCE, copies=2)
+    state = numpy_model.start(SOURCE)
+    numpy_model.step(TARGET[:, 0], 0, state)
+    state.select(np.arange(3).repeat(2))
     # The rows of sentence 1 take the tokens of sentences 1 and 2, and then change places.
-    tokens = TARGET[[0, 0, 1, 2, 2, 2]]
-    for i in range(2):
-        numpy_model.step(tokens[:, i], i, state)
-    state.select(np.array([3, 2, 5, 4]), 2, sentences=np.array([1, 2]))
+    numpy_model.step(TARGET[[0, 0, 1, 2, 2, 2], 1], 1, state)
+    state.select(np.array([3, 2, 5, 4]), sentences=np.array([1, 2]))
     logits = numpy_model.step(TARGET[[2, 1, 2, 2], 2], 2, state)
     assert_close(logits[1:], expected[[1, 2, 2], 2])
-    state.select(np.array([1, 0, 2, 3]), 3)
+    state.select(np.array([1, 0, 2, 3]))
     logits = numpy_model.step(TARGET[[1, 2, 2, 2], 3], 3, state)
     assert_close(logits[[0, 2, 3]], expected[[1, 2, 2], 3])
 

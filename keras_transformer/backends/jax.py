@@ -1,7 +1,6 @@
 """Training step, compiled inference and devices on JAX."""
 
 import contextlib
-import functools
 import os
 
 import jax
@@ -12,6 +11,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from keras_transformer.backends.device import Device, describe_cpu
 from keras_transformer.backends.processes import lost_process_error
+from keras_transformer.backends.sharding import ROWS, model_parallel_distribution
 from keras_transformer.data.accumulation import accumulation, with_token_counts
 from keras_transformer.data.prefetching import prefetched
 
@@ -23,8 +23,10 @@ class TrainingStep:
     """Trains and evaluates batch by batch with functions that JAX compiles once per shape.
 
     JAX needs pure functions: they take and return the values of the variables, which are written
-    back to the model when the iteration ends. The variables are replicated on all devices of all
-    processes, and the rows of each batch are sharded among them (data parallelism).
+    back to the model when the iteration ends. The rows of each batch are sharded among all devices
+    of all processes, and the variables are replicated on them (data parallelism). If the variables
+    are sharded themselves (model parallelism), they stay so, and each group of devices that holds
+    them once has a share of the rows.
 
     Args:
         model: a built model, called on `(source, target_input)`.
@@ -43,12 +45,18 @@ class TrainingStep:
         self.optimizer = optimizer
         self.loss = loss
         self.single_process, self.chief = processes()
-        mesh = Mesh(jax.devices(), ("rows",))
-        self._replicated = NamedSharding(mesh, PartitionSpec())
-        self._by_row = NamedSharding(mesh, PartitionSpec("rows"))
-        compiled = functools.partial(jax.jit, out_shardings=self._replicated)
-        self._train_batch = compiled(self._train_batch, donate_argnums=0)
-        self._evaluate_batch = compiled(self._evaluate_batch)
+        shardings = [[v.value.sharding for v in group] for group in self._variables()]
+        self._sharded = isinstance(shardings[0][0], NamedSharding)
+        mesh = shardings[0][0].mesh if self._sharded else Mesh(jax.devices(), (ROWS,))
+        replicated = NamedSharding(mesh, PartitionSpec())
+        if not self._sharded:
+            shardings = [[replicated] * len(group) for group in shardings]
+        self._shardings = shardings
+        self._by_row = NamedSharding(mesh, PartitionSpec(ROWS))
+        self._train_batch = jax.jit(
+            self._train_batch, donate_argnums=0, out_shardings=(shardings, replicated)
+        )
+        self._evaluate_batch = jax.jit(self._evaluate_batch, out_shardings=replicated)
 
     def train(self, batches, start=0):
         """Trains on the batches and yields the totals of each.
@@ -62,8 +70,8 @@ class TrainingStep:
         """
         values = self._values()
         try:
-            sharded = self._sharded(batches, start, accumulation(self.optimizer))
-            with contextlib.closing(prefetched(sharded)) as prepared:
+            placed = self._placed(batches, start, accumulation(self.optimizer))
+            with contextlib.closing(prefetched(placed)) as prepared:
                 for batch in prepared:
                     values, totals = self._train_batch(values, *batch)
                     yield totals
@@ -71,12 +79,12 @@ class TrainingStep:
             for group, new in zip(self._variables(), values, strict=True):
                 for variable, value in zip(group, new, strict=True):
                     if not value.is_deleted():  # donated values are, if the step failed
-                        variable.assign(value.addressable_data(0))
+                        variable.assign(value if self._sharded else value.addressable_data(0))
 
     def evaluate(self, batches):
         """Yields the totals of each batch, without dropout or updates."""
         trainable, other, _ = self._values()
-        with contextlib.closing(prefetched(self._sharded(batches))) as prepared:
+        with contextlib.closing(prefetched(self._placed(batches))) as prepared:
             for inputs, target, _ in prepared:
                 yield self._evaluate_batch(trainable, other, inputs, target)
 
@@ -85,14 +93,17 @@ class TrainingStep:
         return bool(multihost_utils.process_allgather(np.array(flag)).any())
 
     def _values(self):
-        """Returns the values of all variables, replicated on all devices."""
-        return [[_put(v.value, self._replicated) for v in group] for group in self._variables()]
+        """Returns copies of the values of all variables, placed on the devices."""
+        return [
+            [_put(v.value, sharding) for v, sharding in zip(group, shardings, strict=True)]
+            for group, shardings in zip(self._variables(), self._shardings, strict=True)
+        ]
 
-    def _sharded(self, batches, start=0, steps=1):
+    def _placed(self, batches, start=0, steps=1):
         """Yields the batches with their rows sharded among the devices."""
-        devices = jax.device_count()
-        for inputs, target, count in with_token_counts(batches, start, steps, devices):
-            if devices > 1:  # on a single device it would only cost 0.5 ms per batch
+        multiple = self._by_row.mesh.shape[ROWS]
+        for inputs, target, count in with_token_counts(batches, start, steps, multiple):
+            if jax.device_count() > 1:  # on a single device it would only cost 0.5 ms per batch
                 inputs, target = jax.tree.map(lambda x: _put(x, self._by_row), (inputs, target))
             yield inputs, target, count
 
@@ -167,11 +178,14 @@ def change_detector(variables):
 
 
 @contextlib.contextmanager
-def distribution():
+def distribution(model_parallel=1):
     """Sets up distributed training if the environment variable JAX_COORDINATOR_ADDRESS is set.
 
     JAX_NUM_PROCESSES and JAX_PROCESS_ID give the number of processes and the index of this one.
     Under Slurm and similar launchers JAX detects them itself.
+
+    Args:
+        model_parallel: number of devices that share the weights, in one process.
 
     Yields:
         A function without arguments that returns a context manager. Create the model, the optimizer
@@ -179,13 +193,23 @@ def distribution():
 
     Raises:
         ConnectionError: if another process is lost.
+        ValueError: if the weights cannot be shared out among the devices.
     """
     if "JAX_COORDINATOR_ADDRESS" in os.environ:
         names = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
         known = {k: int(os.environ[name]) for k, name in names.items() if name in os.environ}
         jax.distributed.initialize(**known, **_TIMEOUTS)
+    scope = contextlib.nullcontext
+    if model_parallel > 1:
+        if not processes()[0]:
+            raise ValueError(
+                "Only the devices of one process can share the weights: start one process, or "
+                f"leave out --model-parallel. Received: {jax.process_count()} processes"
+            )
+        devices = keras.distribution.list_devices()
+        scope = model_parallel_distribution(devices, model_parallel).scope
     try:
-        yield contextlib.nullcontext
+        yield scope
     except jax.errors.JaxRuntimeError as error:
         if processes()[0] or "RESOURCE_EXHAUSTED" in str(error):  # out of memory
             raise

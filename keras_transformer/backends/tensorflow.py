@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from keras_transformer.backends.device import Device, describe_cpu
 from keras_transformer.backends.processes import lost_process_error
+from keras_transformer.backends.sharding import refuse_model_parallel
 from keras_transformer.data.accumulation import accumulation, with_token_counts
 from keras_transformer.data.prefetching import prefetched
 
@@ -273,8 +274,11 @@ def _strategy():
 
 
 @contextlib.contextmanager
-def distribution():
+def distribution(model_parallel=1):
     """Sets up training on all GPUs of this machine and, if set, on the cluster of `TF_CONFIG`.
+
+    Args:
+        model_parallel: must be 1.
 
     Yields:
         A function without arguments that returns a context manager. Create the model, the optimizer
@@ -282,7 +286,9 @@ def distribution():
 
     Raises:
         ConnectionError: if another process is lost.
+        ValueError: if the weights are to be sharded.
     """
+    refuse_model_parallel(model_parallel)
     try:
         yield _strategy().scope
     except _LOST_PROCESS as error:

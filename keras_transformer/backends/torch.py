@@ -8,6 +8,7 @@ import torch
 from keras import ops
 
 from keras_transformer.backends.device import Device, describe_cpu
+from keras_transformer.backends.sharding import refuse_model_parallel
 from keras_transformer.data.accumulation import accumulation, with_token_counts
 from keras_transformer.data.prefetching import prefetched
 
@@ -132,16 +133,20 @@ def change_detector(variables):
 
 
 @contextlib.contextmanager
-def distribution():
+def distribution(model_parallel=1):
     """Checks that this is the only process and that it sees at most one GPU.
+
+    Args:
+        model_parallel: must be 1.
 
     Yields:
         A function without arguments that returns a context manager. Create the model, the optimizer
         and the `TrainingStep` inside it, and use them outside.
 
     Raises:
-        ValueError: if there are several processes or GPUs.
+        ValueError: if there are several processes or GPUs, or the weights are to be sharded.
     """
+    refuse_model_parallel(model_parallel)
     found = [f"{x}={os.environ[x]}" for x in _SEVERAL_PROCESSES if os.environ.get(x, "1") != "1"]
     if torch.cuda.device_count() > 1:
         found.append(f"{torch.cuda.device_count()} GPUs")

@@ -24,6 +24,14 @@ def add_arguments(parser):
         action="store_true",
         help="print the recipes, their times and scores (default: train)",
     )
+    parser.add_argument(
+        "--model-parallel",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of devices that share the weights, on JAX (default: %(default)s, each device "
+        "has all weights)",
+    )
     add_flags(parser)
 
 
@@ -36,6 +44,7 @@ def run(arguments):
     folder, resume, recipe, pairs = (
         settings.pop(name, None) for name in ("run", "resume", "recipe", "pairs")
     )
+    model_parallel = settings.pop("model_parallel")
     if pairs is not None:
         if "data" in settings:
             raise ValueError(f"Give either PAIRS or --data. Received: {pairs}, {settings['data']}")
@@ -54,7 +63,7 @@ def run(arguments):
     # The function that the user names now, never one that the folder of a run names.
     own = "model" in settings and config.has_own_model
     make_model = load_function(settings["model"]) if own else kt.make_model
-    kt.train_run(config, run_folder.path, make_model)
+    kt.train_run(config, run_folder.path, make_model, model_parallel)
 
 
 def _check(settings, resume):

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.checks import check_choice, check_sizes
 from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.types import PathLike
 from keras_transformer.backends import backend_module
@@ -55,7 +55,10 @@ _UPDATES, _MIN_EPOCHS, _MAX_EPOCHS = 1600, 3, 15
 
 
 def train_run(
-    config: RunConfig, folder: PathLike, make_model: MakeModel = library_model
+    config: RunConfig,
+    folder: PathLike,
+    make_model: MakeModel = library_model,
+    model_parallel: int = 1,
 ) -> Scores | None:
     """Trains a translator as configured and writes everything to a run folder.
 
@@ -68,6 +71,8 @@ def train_run(
         make_model: function `(config, source_vocab_size, target_vocab_size)` that makes the model,
             such as `kt.make_model`, followed by the replacement of parts. The run keeps the name of
             another function, not its code.
+        model_parallel: number of devices that share the weights (JAX only); a run can be resumed
+            with any other number.
 
     Returns:
         The `Scores` on the test part; None in a process of distributed training other than the
@@ -94,6 +99,7 @@ def train_run(
         kt.train_run(kt.RunConfig(epochs=3), "runs/changed", make_model)
         translate = kt.Translate.from_run("runs/changed", make_model=make_model)
     """
+    check_sizes(model_parallel=model_parallel)
     own_model = None if make_model is library_model else make_model
     if own_model and not config.has_own_model:
         config = dataclasses.replace(config, model=function_name(make_model))
@@ -112,9 +118,11 @@ def train_run(
         run.check_dataset(dataset)
     batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
     updates = number_of_updates(config, batches[0])
+    if model_parallel > 1:
+        _check_shardable(config, dataset, model_parallel)
     # All processes read the folder before they join here. Only afterwards does the trainer of the
     # chief write to it.
-    with backend_module().distribution() as scope:
+    with backend_module().distribution(model_parallel) as scope:
         with scope():
             trainer = _make_trainer(config, run, dataset, batches[0], make_model, beginning)
         with training_lock(folder) if trainer.chief else contextlib.nullcontext():
@@ -209,6 +217,24 @@ def number_of_epochs(config, batches):
 def number_of_updates(config, batches):
     """Returns the number of updates of a whole run."""
     return number_of_epochs(config, batches) * len(batches) // config.accumulation
+
+
+def _check_shardable(config, dataset, size):
+    """Raises a ValueError unless `size` devices can share the weights of a run evenly."""
+    if config.model in RECURRENT:
+        raise ValueError(
+            f"--model-parallel is for Transformers: leave it out. Received: model={config.model}"
+        )
+    sizes = {name: getattr(config.block_settings(), name) for name in ("h", "h_kv", "d_ff")}
+    sizes["source vocabulary"] = dataset.source_tokenizer.vocab_size
+    sizes["target vocabulary"] = dataset.target_tokenizer.vocab_size
+    uneven = [f"{name} {n:,}" for name, n in sizes.items() if n and n % size]
+    if uneven:
+        raise ValueError(
+            f"--model-parallel {size} needs sizes that are multiples of {size}: change the flags "
+            "of the model; --tokenizer bpe --vocab-size sets the size of the vocabularies. "
+            f"Received: {', '.join(uneven)}"
+        )
 
 
 def _make_trainer(config, run, dataset, batches, make_model, beginning=None):

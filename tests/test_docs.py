@@ -177,7 +177,7 @@ def test_commands_for_users_of_other_projects_are_valid(name, tmp_path, monkeypa
         parser = make_parser(SCRIPTS.get(script, script.removesuffix(".py").replace("_", "-")))
         settings = vars(parser.parse_intermixed_args(arguments))
         if script == "train.py":
-            for name in ("run", "resume", "list_recipes", "pairs"):
+            for name in ("run", "resume", "list_recipes", "pairs", "model_parallel"):
                 settings.pop(name)
             recipe = settings.pop("recipe", None)
             kt.RunConfig.recipe(recipe, **settings) if recipe else kt.RunConfig(**settings)

@@ -79,7 +79,8 @@ class TrainingStep:
             for group, new in zip(self._variables(), values, strict=True):
                 for variable, value in zip(group, new, strict=True):
                     if not value.is_deleted():  # donated values are, if the step failed
-                        variable.assign(value if self._sharded else value.addressable_data(0))
+                        value = value if self._sharded else value.addressable_data(0)
+                        variable.assign(value)
 
     def evaluate(self, batches):
         """Yields the totals of each batch, without dropout or updates."""

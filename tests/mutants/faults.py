@@ -830,8 +830,8 @@ FAULTS = (
     _fault(
         "weights not written back on JAX",
         "TrainingStep.train",
-        "variable.assign(value.addressable_data(0))",
-        "value.addressable_data(0)",
+        "variable.assign(value)",
+        "pass",
         "backends/test_steps",
         "training/test_trainer",
         backend="jax",

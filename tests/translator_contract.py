@@ -12,7 +12,6 @@ from layer_contract import (
     EAGERLY,
     HALF_POLICIES,
     check_dropout,
-    check_saved,
     dtype_of,
     numpy,
     random_weights,
@@ -22,7 +21,7 @@ from quick import some_of
 from keras_transformer.backends import backend_module
 from keras_transformer.objectives.losses import MaskedCrossEntropy, masked_cross_entropy
 from keras_transformer.objectives.metrics import MaskedAccuracy, masked_accuracy
-from keras_transformer.testing import check_no_future_leak
+from keras_transformer.testing import check_no_future_leak, check_save_and_load
 
 VOCABULARIES = {"enc_vocab_size": 11, "dec_vocab_size": 13}
 SOURCE = np.array([[4, 5, 6, 7, 8, 9], [10, 9, 4, 3, 0, 0]], "int32")
@@ -33,11 +32,6 @@ GAPS = (
     np.array([[10, 0, 4, 3, 0, 0], [4, 5, 6, 7, 8, 9]], "int32"),
     np.array([[2, 12, 0, 4, 0], [2, 5, 5, 9, 11]], "int32"),
 )
-
-
-def variants(arguments, quick):
-    """Parametrizes a contract with keyword arguments of the model, a dictionary by name."""
-    return pytest.mark.parametrize("variant", some_of(arguments, quick), scope="class")
 
 
 class _ContractBase:
@@ -110,8 +104,8 @@ class TranslatorContract(_ContractBase):
         recreated.set_weights(model.get_weights())
         np.testing.assert_allclose(logits_of(recreated), logits_of(model), atol=1e-6)
 
-    def test_saved_and_loaded(self, variant, model, tmp_path, process):
-        check_saved(model, [SOURCE, TARGET_INPUT], tmp_path, process)
+    def test_saved_and_loaded(self, variant, model, process):
+        check_save_and_load(model, [SOURCE, TARGET_INPUT], load=process.load)
 
     def test_step_by_step_logits_match_call(self, variant, model):
         np.testing.assert_allclose(step_logits(model, *GAPS), logits_of(model, *GAPS), atol=1e-5)

@@ -1,14 +1,8 @@
 import keras
 import numpy as np
 import pytest
-from layer_contract import (
-    HALF_POLICIES,
-    check_saved,
-    check_sizes_are_refused,
-    normal,
-    numpy,
-    random_weights,
-)
+from layer_contract import check_sizes_are_refused, normal, numpy, random_weights
+from model_contract import ModelContract, variants
 
 from keras_transformer.models import Forecaster
 
@@ -23,11 +17,23 @@ def make(attention, **kwargs):
     return model
 
 
+@variants({"last": False, "attention": True})
+class TestForecaster(ModelContract):
+    test_dropout_is_active_only_in_training = None  # it has none
+
+    @classmethod
+    def make(cls, variant, **kwargs):
+        return Forecaster(2, 20, variant, **kwargs)
+
+    @staticmethod
+    def inputs(variant):
+        return X
+
+
 @pytest.mark.parametrize(("attention", "parameters"), [(False, 11), (True, 33)])
 def test_parameter_counts_match_the_published_ones(attention, parameters):
     model = make(attention)
     assert model.count_params() == parameters
-    assert model(X).shape == model.compute_output_shape(X.shape) == (4, 1)
 
 
 @BOTH
@@ -37,30 +43,6 @@ def test_output_depends_on_the_input_steps(attention):
         changed = X.copy()
         changed[:, t] += 1
         assert (np.abs(numpy(model(changed)) - numpy(model(X))) > 1e-6).all()
-
-
-@BOTH
-def test_saved_and_loaded(attention, tmp_path, process):
-    inputs = keras.Input((20, 1))
-    model = keras.Model([inputs], make(attention)(inputs))
-    check_saved(model, [X], tmp_path, process)
-
-
-@BOTH
-def test_recreated_from_its_config(attention):
-    model = make(attention, name="another")
-    recreated = Forecaster.from_config(model.get_config())
-    recreated.build((None, 20, 1))
-    recreated.set_weights(model.get_weights())
-    np.testing.assert_allclose(numpy(recreated(X)), numpy(model(X)))
-    assert recreated.get_config() == model.get_config()
-
-
-@BOTH
-@pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_half_precision_is_close_to_single_precision(attention, policy):
-    found = numpy(make(attention, dtype=policy)(X))
-    np.testing.assert_allclose(found, numpy(make(attention)(X)), atol=0.1)
 
 
 @pytest.mark.slow

@@ -6,7 +6,14 @@ The tests of a model start with a subclass of `ModelContract` that is decorated 
 import keras
 import numpy as np
 import pytest
-from layer_contract import HALF_POLICIES, check_dropout, dtype_of, numpy, random_weights
+from layer_contract import (
+    HALF_POLICIES,
+    check_dropout,
+    dtype_of,
+    group_settings,
+    numpy,
+    random_weights,
+)
 from quick import some_of
 
 from keras_transformer.testing import check_dtypes, check_gradients, check_save_and_load
@@ -21,13 +28,18 @@ def variants(arguments, quick=None):
     return pytest.mark.parametrize("variant", cases, scope="class")
 
 
-class ModelContract:
-    """Properties of every variant of a model."""
+class ModelFixture:
+    """Creates the models under test.
+
+    Attributes:
+        model_class: class of the model.
+        sizes: default arguments of the model, or settings.
+    """
 
     @classmethod
-    def make(cls, variant, **kwargs):
-        """Creates a model that is not built, with other sizes or options."""
-        raise NotImplementedError
+    def make(cls, **kwargs):
+        """Creates a model from the arguments of a variant and others, built or not."""
+        return cls.model_class(**group_settings({**cls.sizes, **kwargs}))
 
     @staticmethod
     def inputs(variant):
@@ -40,10 +52,9 @@ class ModelContract:
         return ()
 
     @classmethod
-    def with_random_weights(cls, variant, **kwargs):
-        model = cls.make(variant, **kwargs)
-        shapes = keras.tree.map_structure(lambda x: (None, *x.shape[1:]), cls.inputs(variant))
-        model.build(shapes)
+    def with_random_weights(cls, **variant):
+        model = cls.make(**variant)
+        model(cls.inputs(variant))
         model.set_weights(random_weights(model))
         return model
 
@@ -51,7 +62,11 @@ class ModelContract:
     @classmethod
     def model(cls, variant):
         """A model with random weights, shared by the tests that do not change it."""
-        return cls.with_random_weights(variant)
+        return cls.with_random_weights(**variant)
+
+
+class ModelContract(ModelFixture):
+    """Properties of every variant of a model."""
 
     def test_shapes_and_dtypes_agree(self, variant, model):
         inputs = self.inputs(variant)
@@ -61,16 +76,18 @@ class ModelContract:
         assert {dtype_of(x) for x in keras.tree.flatten(model(inputs))} == {"float32"}
 
     def test_build_and_call_create_the_same_weights(self, variant, model):
-        called, inputs = self.make(variant), self.inputs(variant)
-        called(inputs)
-        names = [sorted((w.name, tuple(w.shape)) for w in x.weights) for x in (called, model)]
+        inputs = self.inputs(variant)
+        built = self.make(**variant)
+        if not built.built:
+            built.build(keras.tree.map_structure(lambda x: (None, *x.shape[1:]), inputs))
+        names = [sorted((w.name, tuple(w.shape)) for w in x.weights) for x in (built, model)]
         assert names[0] == names[1]
         assert len({w.path for w in model.weights}) == len(names[0])
-        called.set_weights(model.get_weights())
-        check_close(called(inputs), model(inputs), 1e-6)
+        built.set_weights(model.get_weights())
+        check_close(built(inputs), model(inputs), 1e-6)
 
     def test_recreated_from_its_config(self, variant):
-        model = self.make(variant, dtype="mixed_bfloat16")
+        model = self.make(**variant, dtype="mixed_bfloat16")
         recreated = type(model).from_config(model.get_config())
         assert recreated.get_config() == model.get_config()
         assert recreated.dtype_policy.name == "mixed_bfloat16"
@@ -82,7 +99,7 @@ class ModelContract:
     def test_half_precision_is_close_and_finite_even_for_all_padding(self, variant, policy):
         name, atol = policy
         inputs = self.inputs(variant)
-        model, half = self.make(variant), self.make(variant, dtype=name)
+        model, half = self.make(**variant), self.make(**variant, dtype=name)
         expected = model(inputs)
         half(inputs)
         half.set_weights(model.get_weights())
@@ -90,13 +107,13 @@ class ModelContract:
         empty = keras.tree.map_structure(np.copy, inputs)
         for x in keras.tree.flatten(empty):
             x[-1] = 0
-        check_dtypes(lambda dtype: self.make(variant, dtype=dtype), empty, [name])
+        check_dtypes(lambda dtype: self.make(**variant, dtype=dtype), empty, [name])
 
     def test_one_step_changes_every_weight(self, variant, model):
         check_gradients(model, self.inputs(variant), without=self.zero_gradients(variant))
 
     def test_dropout_is_active_only_in_training(self, variant):
-        model = self.with_random_weights(variant, rate=0.5)
+        model = self.with_random_weights(**{**variant, "rate": 0.5})
         check_dropout(lambda x, **mode: _first(model(x, **mode)), self.inputs(variant))
 
 

@@ -6,12 +6,9 @@ from layer_contract import (
     check_dropout,
     check_refused,
     check_sizes_are_refused,
-    group_settings,
     numpy,
-    random_weights,
 )
 from model_contract import ModelContract, variants
-from quick import some_of
 
 from keras_transformer.models import Bert
 
@@ -21,27 +18,14 @@ VARIANTS = {
     "pre_norm": {"norm_first": True},
     "distilled": {"num_segments": None, "pooler": None},
 }
-ALL = pytest.mark.parametrize("variant", some_of(VARIANTS, quick=("bert", "distilled")))
 IDS = np.array([[2, 5, 6, 3, 7, 3], [2, 9, 3, 10, 3, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 
 
-def make(**kwargs):
-    return Bert(**group_settings({**SIZES, **kwargs}))
-
-
-def with_random_weights(**kwargs):
-    model = make(**kwargs)
-    model.build((None, None))
-    model.set_weights(random_weights(model))
-    return model
-
-
+@pytest.mark.filterwarnings("ignore:Gradients do not exist")
 @variants(VARIANTS, quick=("bert", "distilled"))
 class TestBert(ModelContract):
-    @classmethod
-    def make(cls, variant, **kwargs):
-        return make(**{**variant, **kwargs})
+    model_class, sizes = Bert, SIZES
 
     @staticmethod
     def inputs(variant):
@@ -50,6 +34,24 @@ class TestBert(ModelContract):
     @staticmethod
     def zero_gradients(variant):
         return ("key_projection/bias", "pooling/kernel", "pooling/bias")  # `call` does not pool
+
+    def test_attention_is_bidirectional(self, variant, model):
+        y = numpy(model(IDS))
+        for t in (1, 4):
+            changed = IDS.copy()
+            changed[0, t] = 8
+            difference = np.abs(numpy(model(changed)) - y).max(axis=-1)
+            assert (difference[0] > 1e-4).all()
+            np.testing.assert_array_equal(difference[1], 0)
+
+    def test_padding_changes_nothing(self, variant, model):
+        x, longer = (numpy(model(ids)) for ids in (IDS, np.pad(IDS, ((0, 0), (0, 2)))))
+        np.testing.assert_allclose(longer[:, :6][IDS != 0], x[IDS != 0], atol=1e-5)
+        np.testing.assert_allclose(numpy(model.pool(longer)), numpy(model.pool(x)), atol=1e-5)
+
+
+make = TestBert.make
+with_random_weights = TestBert.with_random_weights
 
 
 def test_attention_dropout_is_active_only_in_training():
@@ -60,29 +62,6 @@ def test_segments_default_to_the_first():
     model = with_random_weights()
     np.testing.assert_allclose(numpy(model(IDS)), numpy(model((IDS, 0 * SEGMENTS))), atol=1e-6)
     assert np.abs(numpy(model(IDS)) - numpy(model((IDS, SEGMENTS)))).max() > 1e-3
-
-
-@ALL
-def test_attention_is_bidirectional(variant):
-    model = with_random_weights(**variant)
-    y = numpy(model(IDS))
-    for t in (1, 4):
-        changed = IDS.copy()
-        changed[0, t] = 8
-        difference = np.abs(numpy(model(changed)) - y).max(axis=-1)
-        assert (difference[0] > 1e-4).all()
-        np.testing.assert_array_equal(difference[1], 0)
-
-
-@ALL
-def test_padding_changes_nothing(variant):
-    model = with_random_weights(**variant)
-    longer = np.pad(IDS, ((0, 0), (0, 2)))
-    y = numpy(model(longer))[:, :6]
-    np.testing.assert_allclose(y[IDS != 0], numpy(model(IDS))[IDS != 0], atol=1e-5)
-    np.testing.assert_allclose(
-        numpy(model.pool(model(longer))), numpy(model.pool(model(IDS))), atol=1e-5
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from layer_contract import (
     check_refused,
     check_sizes_are_refused,
     numpy,
-    random_weights,
 )
 from model_contract import ModelContract, variants
 from quick import some_of
@@ -16,7 +15,6 @@ from keras_transformer.models import Bert, EncoderClassifier
 from keras_transformer.models.classifier import masked_mean
 from keras_transformer.settings import BlockSettings
 
-POOLINGS = pytest.mark.parametrize("pooling", ("first", "mean", "pooler"))
 IDS = np.array([[2, 5, 6, 3, 7, 3], [2, 9, 3, 10, 3, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 
@@ -27,18 +25,9 @@ def make(num_labels=3, pooling="first", rate=0.0, **kwargs):
     return EncoderClassifier(body, num_labels, pooling, rate)
 
 
-def with_random_weights(**kwargs):
-    model = make(**kwargs)
-    model.build((None, None))
-    model.set_weights(random_weights(model))
-    return model
-
-
 @variants({x: {"pooling": x} for x in ("first", "mean", "pooler")})
 class TestClassifier(ModelContract):
-    @classmethod
-    def make(cls, variant, **kwargs):
-        return make(**{**variant, **kwargs})
+    make = staticmethod(make)
 
     @staticmethod
     def inputs(variant):
@@ -48,26 +37,20 @@ class TestClassifier(ModelContract):
     def zero_gradients(variant):
         return ("key_projection/bias",)
 
+    def test_logits_are_a_projection_of_the_pooled_output(self, variant, model):
+        x = numpy(model.body(IDS))
+        pooled = {
+            "first": x[:, 0],
+            "mean": np.stack([x[0].mean(axis=0), x[1, :5].mean(axis=0)]),
+            "pooler": numpy(model.body.pool(x)),
+        }[variant["pooling"]]
+        np.testing.assert_allclose(numpy(model.pool(IDS)), pooled, atol=1e-5)
+        kernel, bias = model.classifier.get_weights()
+        np.testing.assert_allclose(numpy(model(IDS)), pooled @ kernel + bias, atol=1e-4)
 
-@POOLINGS
-def test_logits_are_a_projection_of_the_pooled_output(pooling):
-    model = with_random_weights(pooling=pooling)
-    x = numpy(model.body(IDS))
-    pooled = {
-        "first": x[:, 0],
-        "mean": np.stack([x[0].mean(axis=0), x[1, :5].mean(axis=0)]),
-        "pooler": numpy(model.body.pool(x)),
-    }
-    np.testing.assert_allclose(numpy(model.pool(IDS)), pooled[pooling], atol=1e-5)
-    kernel, bias = model.classifier.get_weights()
-    np.testing.assert_allclose(numpy(model(IDS)), pooled[pooling] @ kernel + bias, atol=1e-4)
-
-
-@POOLINGS
-def test_padding_changes_nothing(pooling):
-    model = with_random_weights(pooling=pooling)
-    longer = np.pad(IDS, ((0, 0), (0, 2)))
-    np.testing.assert_allclose(numpy(model(longer)), numpy(model(IDS)), atol=1e-4)
+    def test_padding_changes_nothing(self, variant, model):
+        longer = np.pad(IDS, ((0, 0), (0, 2)))
+        np.testing.assert_allclose(numpy(model(longer)), numpy(model(IDS)), atol=1e-4)
 
 
 def test_masked_mean_of_all_padding_is_zero():

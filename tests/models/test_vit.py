@@ -5,7 +5,6 @@ from layer_contract import (
     BLOCK_SIZES,
     check_refused,
     check_sizes_are_refused,
-    group_settings,
     normal,
     numpy,
     random_weights,
@@ -16,18 +15,6 @@ from keras_transformer.models import VisionTransformer
 
 SIZES = {**BLOCK_SIZES, "image_size": (4, 6), "patch_size": 2, "num_classes": 7, "n": 1}
 IMAGES = normal(2, 4, 6, 3)
-HEADS = pytest.mark.parametrize("d_head", (None, 9), ids=("linear", "hidden"))
-
-
-def make(**kwargs):
-    return VisionTransformer(**group_settings({**SIZES, **kwargs}))
-
-
-def with_random_weights(**kwargs):
-    model = make(**kwargs)
-    model.build((None, *model.embedding.image_size, 3))
-    model.set_weights(random_weights(model))
-    return model
 
 
 def logits_of(model, images=IMAGES):
@@ -36,9 +23,7 @@ def logits_of(model, images=IMAGES):
 
 @variants({"linear": {}, "hidden": {"d_head": 9}})
 class TestVisionTransformer(ModelContract):
-    @classmethod
-    def make(cls, variant, **kwargs):
-        return make(**{**variant, **kwargs})
+    model_class, sizes = VisionTransformer, SIZES
 
     @staticmethod
     def inputs(variant):
@@ -48,30 +33,28 @@ class TestVisionTransformer(ModelContract):
     def zero_gradients(variant):
         return ("key_projection/bias",)
 
+    def test_the_head_reads_only_the_class_token(self, variant, model):
+        x = numpy(model.encode(IMAGES))[:, 0]
+        kernel, bias = model.classifier.get_weights()
+        x = numpy(model.hidden(x)) if variant else x
+        np.testing.assert_allclose(logits_of(model), x @ kernel + bias, atol=1e-4)
 
-@HEADS
-def test_the_head_reads_only_the_class_token(d_head):
-    model = with_random_weights(d_head=d_head)
-    x = numpy(model.encode(IMAGES))[:, 0]
-    kernel, bias = model.classifier.get_weights()
-    if d_head is not None:
-        x = numpy(model.hidden(x))
-    np.testing.assert_allclose(logits_of(model), x @ kernel + bias, atol=1e-4)
+    def test_output_depends_on_every_patch(self, variant, model):
+        y = logits_of(model)
+        for i in (0, 2):
+            for j in (0, 2, 4):
+                changed = IMAGES.copy()
+                changed[:, i, j] += 1
+                assert (np.abs(logits_of(model, changed) - y).max(axis=1) > 1e-4).all()
+
+
+make = TestVisionTransformer.make
+with_random_weights = TestVisionTransformer.with_random_weights
 
 
 def test_only_a_linear_head_starts_at_zero():
     np.testing.assert_array_equal(logits_of(make()), 0)
     assert np.abs(logits_of(make(d_head=9))).max() > 1e-3
-
-
-def test_output_depends_on_every_patch():
-    model = with_random_weights()
-    y = logits_of(model)
-    for i in (0, 2):
-        for j in (0, 2, 4):
-            changed = IMAGES.copy()
-            changed[:, i, j] += 1
-            assert (np.abs(logits_of(model, changed) - y).max(axis=1) > 1e-4).all()
 
 
 class TestFineTuning:

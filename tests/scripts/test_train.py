@@ -86,17 +86,6 @@ def test_the_run_is_a_folder_of_data_files(folder, output):
     assert len(RunFolder(run).read_history()) == 2
 
 
-@pytest.mark.exhaustive
-def test_translate_reads_arguments_standard_input_and_files(folder, output):
-    given = run_script("translate.py", "runs/numbers", "one two", "five", folder=folder)
-    assert len(given.splitlines()) == 2
-    text = "one two\nfive\n"
-    piped = run_script("translate.py", "runs/numbers", folder=folder, text=text)
-    (folder / "sentences.txt").write_text(text)
-    read = run_script("translate.py", "runs/numbers", "--file", "sentences.txt", folder=folder)
-    assert given == piped == read
-
-
 def test_evaluate_reproduces_the_scores_of_training(folder, output):
     printed = run_script("evaluate.py", "runs/numbers", folder=folder)
     scores = [line for line in output.splitlines() if line.startswith(("BLEU", "chrF"))]
@@ -221,16 +210,6 @@ def test_a_folder_that_is_not_a_run_is_a_clear_error(folder, script):
     arguments = ["empty", "one"] if script == "translate.py" else ["empty"]
     error = run_script(script, *arguments, folder=folder, expected=2)
     assert "empty is not a finished run: it has no " in error
-
-
-@pytest.mark.exhaustive
-def test_each_line_of_a_file_is_translated_separately(folder, output):
-    lines = ["\ufeffone", "two\u2028three", "", "four\x0cfive"]
-    (folder / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    printed = run_script("translate.py", "runs/numbers", "--file", "lines.txt", folder=folder)
-    given = ["one", *lines[1:]]
-    alone = [run_script("translate.py", "runs/numbers", "--", x, folder=folder) for x in given]
-    assert printed == "".join(alone)
 
 
 def test_runs_with_the_same_name_are_plotted_separately(folder, output):

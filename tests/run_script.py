@@ -26,6 +26,14 @@ def run_script(name, *arguments, expected=0, **options):
     return output if expected == 0 else errors
 
 
+def refusal(name, *arguments, **options):
+    """Runs a script that refuses its arguments; returns its message, the last line."""
+    errors = run_script(name, *arguments, expected=2, **options)
+    last = errors.splitlines()[-1]
+    assert last.startswith(f"{name}: error: ") and errors.count("error:") == 1, errors
+    return last
+
+
 def capture_script(name, *arguments, expected=0, **options):
     """Runs a script; returns its standard output and standard error."""
     status, output, errors = script_result(name, *arguments, **options)

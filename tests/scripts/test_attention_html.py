@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from run_script import run_script
+from run_script import refusal, run_script
 from translating import shared_translate
 
 from keras_transformer import Bert, BlockSettings, WordPieceTokenizer
@@ -65,7 +65,5 @@ def test_it_shows_the_attention_weights_of_a_bert(folder, texts):
 )
 def test_invalid_arguments_are_refused(folder, arguments, message):
     arguments = [*arguments, "--output", "no.html"]
-    error = run_script("attention_html.py", *arguments, folder=folder, expected=2)
-    last = error.splitlines()[-1]
-    assert last.startswith("attention_html.py: error: ") and message in last
+    assert message in refusal("attention_html.py", *arguments, folder=folder)
     assert not (folder / "no.html").exists()

@@ -4,7 +4,7 @@ import re
 import shutil
 
 import pytest
-from run_script import Terminal, capture_script, run_script
+from run_script import Terminal, capture_script, refusal, run_script
 from translating import shared_translate
 
 import keras_transformer as kt
@@ -44,8 +44,7 @@ def test_without_a_run_the_newest_one_below_runs_translates(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["./missing", "missing/run"])
 def test_an_argument_with_a_slash_is_a_run(tmp_path, name):
-    error = run_script("translate.py", name, folder=tmp_path, expected=2)
-    assert "is not a finished run" in error
+    assert "is not a finished run" in refusal("translate.py", name, folder=tmp_path)
 
 
 def test_it_translates_standard_input(folder):
@@ -72,7 +71,7 @@ def test_it_translates_a_whole_document(folder):
     assert run_script(*command, "--output", "b.txt", folder=folder) == ""
     assert (folder / "b.txt").read_bytes() == expected.encode()
     (folder / "a.txt").write_bytes(b"\xff")
-    error = run_script(*command, "--output", "b.txt", folder=folder, expected=2)
+    error = refusal(*command, "--output", "b.txt", folder=folder)
     assert "line 1 of a.txt is not UTF-8" in error
     assert (folder / "b.txt").read_bytes() == expected.encode()
 
@@ -168,7 +167,5 @@ def test_it_plots_the_attention_weights(folder):
 )
 def test_invalid_arguments_are_refused(folder, arguments, message):
     (folder / "latin.txt").write_bytes("für\n".encode("latin-1"))
-    error = run_script("translate.py", "run", *arguments, folder=folder, expected=2)
-    last = error.splitlines()[-1]
-    assert last.startswith("translate.py: error: ") and message in last
+    assert message in refusal("translate.py", "run", *arguments, folder=folder)
     assert not (folder / "no.png").exists()

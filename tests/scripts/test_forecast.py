@@ -1,18 +1,11 @@
 """forecast.py as a user runs it."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from run_script import refusal, run_script
-
-
-def sunspots():
-    path = Path(__file__).resolve().parents[3] / "shared" / "data" / "monthly-sunspots.csv"
-    if not path.exists():
-        pytest.skip(f"needs the shared data file {path.name}")
-    return path
+from shared_data import shared
 
 
 @pytest.mark.slow
@@ -20,7 +13,8 @@ def test_sunspot_errors_are_at_most_the_published_ones(tmp_path):
     """Takes the median of three runs, because a single one depends on its initial weights."""
     errors = []
     for seed in range(3):
-        output = run_script("forecast.py", "--csv", sunspots(), "--seed", seed, folder=tmp_path)
+        flags = ["--csv", shared("monthly-sunspots.csv"), "--seed", seed]
+        output = run_script("forecast.py", *flags, folder=tmp_path)
         parameters, training, test = output.splitlines()
         assert parameters == "19 parameters"
         assert training.startswith("training: 187 windows, ")

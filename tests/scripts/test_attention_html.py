@@ -51,11 +51,9 @@ def test_it_shows_the_attention_weights_of_a_bert(folder, texts):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run"], "give the folder of a run and one sentence"),
         (["run", "one", "two"], "give the folder of a run and one sentence"),
         (["--bert", "bert", "one", "two", "three"], "give one or two texts"),
         (["--bert", "bert", "one", "--beam", "2"], "--beam cannot be combined with --bert"),
-        (["--bert", "bert", "one", "--weights", "best"], "--weights cannot be combined with"),
         (["run", "one", "--weights", "epoch-9"], "it has no weights/epoch-9.weights.h5"),
         (["run", " "], "the sentence has no words."),
         (["nowhere", "one"], "nowhere"),

@@ -77,13 +77,11 @@ def test_only_tensorflow_writes_a_saved_model(folder):
     [
         (["run"], "the following arguments are required: --to"),
         (["run", "--to", "onnx"], "invalid choice: 'onnx'"),
-        (["run", "--to", "ctranslate2", "--beam", "3"], "--beam requires --to saved_model"),
         (["run", "--to", "ctranslate2", "--beam", "0"], "--beam requires --to saved_model"),
         (["run", "--to", "ctranslate2", "--quantization", "int4"], "invalid choice: 'int4'"),
         (["run", "--to", "saved_model", "--quantization", "int8"], "--quantization requires --to"),
         (["missing", "--to", "ctranslate2"], "missing is not a finished run: it has no "),
         (["run", "--to", "saved_model", "--beam", "0"], "Received: beam_size=0"),
-        (["run", "--to", "saved_model", "--temperature", "1"], "unrecognized arguments"),
     ],
 )
 def test_invalid_arguments_are_refused(folder, arguments, message):

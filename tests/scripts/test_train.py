@@ -187,9 +187,7 @@ def test_bad_data_is_a_clear_error_and_leaves_no_run(folder):
         ["--n-sentences", "1000000"],
         ["--d-model", "30", "--h", "4"],
         ["--d-model", "15", "--h", "3"],
-        ["--epochs", "0"],
         ["--dtype", "int8"],
-        ["--rate", "1.5"],
     ],
 )
 def test_invalid_settings_are_refused_and_leave_no_run(folder, arguments):

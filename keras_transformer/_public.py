@@ -1,4 +1,4 @@
-"""The public names. `as` tells type checkers that they are public."""
+"""The public names. `as` tells type checkers that they are public, as `__all__` does elsewhere."""
 
 from keras_transformer._utils.special_tokens import (
     END_ID as END_ID,
@@ -36,51 +36,14 @@ from keras_transformer.inference.tasks import (
     read_bert as read_bert,
 )
 from keras_transformer.inference.translate import Hypothesis as Hypothesis, Translate as Translate
-from keras_transformer.layers import (
-    AdditiveAttention as AdditiveAttention,
-    AddNormalization as AddNormalization,
-    BahdanauDecoder as BahdanauDecoder,
-    Decoder as Decoder,
-    DecoderLayer as DecoderLayer,
-    DotProductAttention as DotProductAttention,
-    Dropout as Dropout,
-    Encoder as Encoder,
-    EncoderLayer as EncoderLayer,
-    FeedForward as FeedForward,
-    LayerNormalization as LayerNormalization,
-    LuongAttention as LuongAttention,
-    LuongDecoder as LuongDecoder,
-    MultiHeadAttention as MultiHeadAttention,
-    PatchEmbedding as PatchEmbedding,
-    PositionEmbeddingFixedWeights as PositionEmbeddingFixedWeights,
-    PositionEmbeddingLayer as PositionEmbeddingLayer,
-    RelativeBias as RelativeBias,
-    SegmentEmbedding as SegmentEmbedding,
-    SequenceAttention as SequenceAttention,
-    record_attention as record_attention,
-    rotary_embedding as rotary_embedding,
-    sinusoidal_encoding as sinusoidal_encoding,
-    store_attention as store_attention,
-)
+from keras_transformer.layers import *
 from keras_transformer.masks import (
     causal_mask as causal_mask,
     combine_masks as combine_masks,
     padding_mask as padding_mask,
     window_mask as window_mask,
 )
-from keras_transformer.models import (
-    AnsweringBert as AnsweringBert,
-    Bert as Bert,
-    EncoderClassifier as EncoderClassifier,
-    Ensemble as Ensemble,
-    Forecaster as Forecaster,
-    LSTMLanguageModel as LSTMLanguageModel,
-    PretrainingBert as PretrainingBert,
-    RecurrentTranslator as RecurrentTranslator,
-    TransformerLanguageModel as TransformerLanguageModel,
-    TransformerModel as TransformerModel,
-    VisionTransformer as VisionTransformer,
-)
+from keras_transformer.models import *
 from keras_transformer.models.lora import (
     enable_lora as enable_lora,
     load_lora as load_lora,
@@ -104,22 +67,7 @@ from keras_transformer.pages.attention_page import (
     translation_views as translation_views,
     write_attention_page as write_attention_page,
 )
-from keras_transformer.plotting import (
-    draw as draw,
-    draw_sentence as draw_sentence,
-    plot_alignments as plot_alignments,
-    plot_attention as plot_attention,
-    plot_attention_distance as plot_attention_distance,
-    plot_attention_weights as plot_attention_weights,
-    plot_forecast as plot_forecast,
-    plot_layer as plot_layer,
-    plot_losses as plot_losses,
-    plot_masks as plot_masks,
-    plot_patch_filters as plot_patch_filters,
-    plot_position_similarity as plot_position_similarity,
-    plot_positions as plot_positions,
-    plot_schedules as plot_schedules,
-)
+from keras_transformer.plotting import *
 from keras_transformer.runs.config import RunConfig as RunConfig
 from keras_transformer.runs.folder import RunFolder as RunFolder, make_model as make_model
 from keras_transformer.settings import BlockSettings as BlockSettings

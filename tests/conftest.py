@@ -19,7 +19,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 # The tests of interrupts need the default handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest.register_assert_rewrite("layer_contract", "translator_contract", "keras_transformer.testing")
+_CONTRACTS = [f"{kind}_contract" for kind in ("block", "layer", "model", "translator")]
+pytest.register_assert_rewrite(*_CONTRACTS, "keras_transformer.testing")
 
 
 def pytest_addoption(parser):

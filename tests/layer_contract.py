@@ -23,12 +23,6 @@ BLOCK_SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "rate": 0.0
 BOTH_NORMS = pytest.mark.parametrize("norm_first", (False, True), ids=("post_norm", "pre_norm"))
 # With JAX, compiling a whole step takes less time than compiling each of its operations.
 EAGERLY = keras.config.backend() != "jax"
-# `BOTH_NORMS` for stacks of layers, where only pre-norm adds a final norm.
-STACK_NORMS = pytest.mark.parametrize(
-    "norm_first",
-    (pytest.param(False, marks=pytest.mark.exhaustive), True),
-    ids=("post_norm", "pre_norm"),
-)
 HALF_POLICIES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 
 
@@ -160,20 +154,6 @@ def check_dropout(layer, *inputs):
     assert np.abs(outputs[0] - outputs[1]).max() > 0.01
     np.testing.assert_array_equal(outputs[2], outputs[3])
     np.testing.assert_array_equal(numpy(layer(*inputs)), outputs[2])
-
-
-def check_saved(model, inputs, folder, process):
-    """Asserts that a saved model gives the same output.
-
-    Args:
-        model: a Keras model.
-        inputs: list of arrays.
-        folder: an empty folder.
-        process: a `ThisProcess`.
-    """
-    model.save(folder / "model.keras")
-    loaded = process.load(folder / "model.keras")
-    np.testing.assert_allclose(loaded(inputs), numpy(model(inputs)), atol=1e-6)
 
 
 def symbols(inputs):

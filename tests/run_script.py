@@ -26,15 +26,16 @@ def run_script(name, *arguments, expected=0, **options):
     return output if expected == 0 else errors
 
 
-def capture_script(name, *arguments, expected=0, **options):
+def refusal(name, *arguments, **options):
+    """Runs a script that refuses its arguments; returns its message, the last line."""
+    errors = run_script(name, *arguments, expected=2, **options)
+    last = errors.splitlines()[-1]
+    assert last.startswith(f"{name}: error: ") and errors.count("error:") == 1, errors
+    return last
+
+
+def capture_script(name, *arguments, folder, expected=0, text="", stdin=None, output=None):
     """Runs a script; returns its standard output and standard error."""
-    status, output, errors = script_result(name, *arguments, **options)
-    assert status == expected, output + errors
-    return output, errors
-
-
-def script_result(name, *arguments, folder, text="", stdin=None, output=None):
-    """Runs a script with any outcome; returns its exit status, output and errors."""
     output, errors, status = output or io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ):
         patch.chdir(folder)
@@ -46,4 +47,6 @@ def script_result(name, *arguments, folder, text="", stdin=None, output=None):
                 runpy.run_path(str(SCRIPTS / name), run_name="__main__")
             except SystemExit as error:
                 status = error.code
-    return status, output.getvalue(), errors.getvalue()
+    output, errors = output.getvalue(), errors.getvalue()
+    assert status == expected, output + errors
+    return output, errors

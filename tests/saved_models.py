@@ -14,11 +14,11 @@ import keras_transformer.models  # noqa: F401
 
 
 def load(path):
-    """Returns a function from inputs to the output of the model saved at `path`."""
+    """Returns a function from inputs to the list of outputs of the model saved at `path`."""
     model = keras.models.load_model(path)
     # JAX compiles a whole model in less time than each of its operations.
     call = model.predict_on_batch if keras.config.backend() == "jax" else model
-    return lambda inputs: keras.ops.convert_to_numpy(call(inputs))
+    return lambda inputs: [keras.ops.convert_to_numpy(y) for y in keras.tree.flatten(call(inputs))]
 
 
 class ThisProcess:
@@ -45,11 +45,11 @@ class OtherProcess:
 
     def load(self, path):
         def apply(inputs):
-            np.savez(path.parent / "inputs.npz", *inputs)
+            np.savez(path.parent / "inputs.npz", *keras.tree.flatten(inputs))
             print(path, file=self._process.stdin, flush=True)
             answer = self._process.stdout.readline()
             assert answer == "done\n", answer.replace("\\n", "\n")
-            return np.load(path.parent / "output.npy")
+            return list(np.load(path.parent / "outputs.npz").values())
 
         return apply
 
@@ -62,7 +62,8 @@ if __name__ == "__main__":
         path = Path(line.rstrip())
         try:
             inputs = list(np.load(path.parent / "inputs.npz").values())
-            np.save(path.parent / "output.npy", load(path)(inputs))
+            inputs = inputs if len(inputs) > 1 else inputs[0]
+            np.savez(path.parent / "outputs.npz", *load(path)(inputs))
             print("done", flush=True)
         except Exception:
             print(repr(traceback.format_exc()), flush=True)

@@ -198,3 +198,4 @@ def test_every_fault_of_the_mutation_tests_has_its_place(monkeypatch):
     places = list(mutants.definitions(ROOT))
     for fault in mutants.FAULTS:
         mutants.locate(fault, places)
+        assert all((ROOT / test).exists() for test in fault.tests), fault.name

@@ -23,20 +23,6 @@ def check_rows_sum_to_one(weights):
 
 
 class TestGeneralAttention:
-    def test_published_values(self):
-        words = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
-        random = np.random.RandomState(42)
-        projections = [random.randint(3, size=(3, 3)) for _ in range(3)]
-        published = [
-            [0.98522025, 1.74174051, 0.75652026],
-            [0.90965265, 1.40965265, 0.5],
-            [0.99851226, 1.75849334, 0.75998108],
-            [0.99560386, 1.90407309, 0.90846923],
-        ]
-        output, weights = general_attention(*[(words @ w).astype("float32") for w in projections])
-        np.testing.assert_allclose(numpy(output), published, atol=1e-6)
-        check_rows_sum_to_one(weights)
-
     def test_loops_equal_matrices(self):
         queries, keys, values = normal(5, 4), normal(7, 4, seed=1), normal(7, 6, seed=2)
         outputs, weights = general_attention(queries, keys, values)

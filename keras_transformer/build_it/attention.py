@@ -8,24 +8,19 @@ from keras.ops import convert_to_numpy as to_numpy
 
 import keras_transformer as kt
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
-from keras_transformer.build_it.checking import Wrong, call, compare, expect, numbers
+from keras_transformer.build_it.checking import (
+    Wrong,
+    call,
+    call_for_numbers,
+    compare,
+    expect,
+    numbers,
+    softmax,
+)
 from keras_transformer.build_it.parts import HEADS, copy_weights, find, make, shake
 from keras_transformer.data.tokenizers import encode_source
 
 CLOSE = 1e-5  # the difference that is allowed, relative
-
-
-def as_numbers(function, *arguments, shape=None, finite=True, **options):
-    """Returns the array that a learner's function or layer returns."""
-    found = call(function, *arguments, **options)
-    found = keras.ops.convert_to_numpy(found) if hasattr(found, "dtype") else found
-    return numbers(found, shape, finite)
-
-
-def softmax(scores, axis=-1):
-    """Computes the softmax with NumPy, for what a mistake would give."""
-    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
 def check_tokens(yours):
@@ -64,7 +59,7 @@ def check_tokens(yours):
 def check_positions(yours):
     function, right = find(yours, "positions"), to_numpy(kt.sinusoidal_encoding(6, 8))
     t, i = np.arange(6.0)[:, None], np.arange(0, 8, 2)
-    found = as_numbers(function, 6, 8, shape=(6, 8))
+    found = call_for_numbers(function, 6, 8, shape=(6, 8))
 
     def waves(angles, order=(0, 1)):
         both = np.sin(angles), np.cos(angles)
@@ -93,9 +88,9 @@ def check_embedding(yours):
     layer, ids = make(yours, "Embedding", 9, 8), np.array([[5, 7, 5], [1, 0, 8]])
     theirs = kt.PositionEmbeddingFixedWeights(None, 9, 8)
     right = theirs(ids)
-    found = as_numbers(layer, ids)
+    found = call_for_numbers(layer, ids)
     copy_weights(layer, theirs, {"words": "words"})
-    found = as_numbers(layer, ids, shape=(2, 3, 8))
+    found = call_for_numbers(layer, ids, shape=(2, 3, 8))
     words = theirs.get_weights()[0][ids]
     place = to_numpy(kt.sinusoidal_encoding(3, 8))
     compare(
@@ -134,7 +129,7 @@ def check_attention(yours):
     random = np.random.default_rng(0)
     q, k, v = (random.normal(size=(2, n, 4)).astype("float32") for n in (3, 5, 5))
     function, library = find(yours, "attention"), kt.DotProductAttention()
-    found = as_numbers(function, q, k, np.eye(5, dtype="float32")[None], shape=(2, 3, 5))
+    found = call_for_numbers(function, q, k, np.eye(5, dtype="float32")[None], shape=(2, 3, 5))
     _check_rows(found)
     s = q @ k.swapaxes(1, 2)
     compare(
@@ -147,7 +142,7 @@ def check_attention(yours):
         (softmax(s / 5**0.5), "√ of the number of keys instead of √H: H is the last axis of keys."),
         tolerance=CLOSE,
     )  # fmt: skip
-    found = as_numbers(function, q, k, v, shape=(2, 3, 4))
+    found = call_for_numbers(function, q, k, v, shape=(2, 3, 4))
     compare(
         found, to_numpy(library(q, k, v)), "Multiply the weights by the values, as matrices.",
         (to_numpy(library(q, k, k)), "The keys are mixed instead of the values."), tolerance=CLOSE,
@@ -182,7 +177,7 @@ def _check_rows(weights):
 
 def _compare_leading(function, library, arrays):
     try:
-        found = as_numbers(function, *arrays, shape=(2, 2, 3, 4))
+        found = call_for_numbers(function, *arrays, shape=(2, 2, 3, 4))
     except Wrong as wrong:
         raise Wrong(f"{wrong} This was with an axis more in front: exchange and multiply the last "
                     "two axes only, ops.swapaxes(keys, -1, -2).") from wrong  # fmt: skip
@@ -230,7 +225,7 @@ def check_masked_attention(yours):
     q, k = (random.normal(size=(2, 4, 3)).astype("float32") for _ in range(2))
     ids = np.array([[5, 7, 8, 3], [4, 3, 0, 0]], "int32")
     mask = to_numpy(kt.combine_masks(kt.padding_mask(ids), kt.causal_mask(4)))
-    found = as_numbers(function, q, k, eye, mask=mask, finite=False, shape=(2, 4, 4))
+    found = call_for_numbers(function, q, k, eye, mask=mask, finite=False, shape=(2, 4, 4))
     scores, right = q @ k.swapaxes(1, 2) / 3**0.5, kt.DotProductAttention()(q, k, eye, mask)
     right = to_numpy(right)
     compare(
@@ -246,7 +241,7 @@ def check_masked_attention(yours):
          "is used the wrong way round."),
         tolerance=CLOSE,
     )  # fmt: skip
-    nothing = as_numbers(function, q, k, eye, mask=np.zeros((2, 4, 4), bool), finite=False)
+    nothing = call_for_numbers(function, q, k, eye, mask=np.zeros((2, 4, 4), bool), finite=False)
     expect(
         np.isfinite(nothing).all(),
         "A query that may attend to nothing gives NaN: fill masked scores with -1e9, not with "
@@ -257,7 +252,7 @@ def check_masked_attention(yours):
 def check_split(yours):
     x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
     by_head = x.reshape(2, 3, 4, 2).transpose(0, 2, 1, 3)
-    found = as_numbers(find(yours, "split"), x, 4)
+    found = call_for_numbers(find(yours, "split"), x, 4)
     expect(
         found.shape != (2, 3, 4, 2),
         "The heads are cut, but their axis stands behind that of the words: exchange the two, or "
@@ -280,7 +275,7 @@ def check_split(yours):
 def check_merge(yours):
     x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
     by_head = x.reshape(2, 3, 4, 2).transpose(0, 2, 1, 3)
-    found = as_numbers(find(yours, "merge"), by_head)
+    found = call_for_numbers(find(yours, "merge"), by_head)
     expect(found.shape == (2, 3, 8), f"`merge` gives (B, T, D) = (2, 3, 8), not {found.shape}.")
     compare(
         found,
@@ -302,7 +297,7 @@ def check_multi_head(yours):
     shake(theirs)
     call(layer, x, memory)
     copy_weights(layer, theirs, HEADS)
-    found = as_numbers(layer, x, memory)
+    found = call_for_numbers(layer, x, memory)
     expect(found.shape != memory.shape, "Queries come from x, keys and values from memory.")
     expect(found.shape == x.shape, f"Expected (B, T, D) = {x.shape}, not {found.shape}.")
     weights = theirs.get_weights()
@@ -318,7 +313,7 @@ def check_multi_head(yours):
         tolerance=CLOSE,
     )  # fmt: skip
     mask = np.arange(5)[None, None] < np.array([5, 2])[:, None, None]
-    found = as_numbers(layer, x, memory, attention_mask=mask, shape=x.shape)
+    found = call_for_numbers(layer, x, memory, attention_mask=mask, shape=x.shape)
     right = to_numpy(theirs(x, memory, memory, attention_mask=mask))
     ignored = "The mask is not passed on to `attention`."
     compare(

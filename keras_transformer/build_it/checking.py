@@ -17,25 +17,6 @@ class Wrong(Exception):
     """A sentence that says what is wrong with an answer."""
 
 
-class Numbers:
-    """Checks a number or an array of numbers.
-
-    Three digits are enough. Where all of them are whole, they may be off by 0.005 at most.
-
-    Args:
-        right: the right answer.
-        hint: sentence for an unexpected answer; it names a way to the right one.
-        mistakes: pairs of a wrong answer and a sentence that names the mistake.
-    """
-
-    def __init__(self, right, hint, *mistakes):
-        self.right, self.hint, self.mistakes = np.array(right, "float64"), hint, mistakes
-
-    def __call__(self, answer):
-        found = numbers(answer, self.right.shape)
-        compare(found, self.right, self.hint, *self.mistakes, tolerance=5e-3)
-
-
 def numbers(answer, shape=None, finite=True):
     """Returns an answer as a float64 array.
 
@@ -137,9 +118,15 @@ def call(function, *arguments, **options):
     return found
 
 
-def call_for_numbers(function, *arguments, shape=None, finite=True):
-    """Returns the array that a learner's function returns: see `call` and `numbers`."""
-    return numbers(call(function, *arguments), shape, finite)
+def call_for_numbers(function, *arguments, shape=None, finite=True, **options):
+    """Returns the array that a learner's function or layer returns: see `call` and `numbers`."""
+    return numbers(call(function, *arguments, **options), shape, finite)
+
+
+def softmax(scores, axis=-1):
+    """Computes the softmax with NumPy, for what a mistake would give."""
+    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
 def several(found, names):

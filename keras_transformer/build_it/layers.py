@@ -6,8 +6,15 @@ from keras.ops import convert_to_numpy as to_numpy
 
 import keras_transformer as kt
 from keras_transformer import testing
-from keras_transformer.build_it.attention import CLOSE, as_numbers, softmax
-from keras_transformer.build_it.checking import Wrong, call, compare, expect
+from keras_transformer.build_it.attention import CLOSE
+from keras_transformer.build_it.checking import (
+    Wrong,
+    call,
+    call_for_numbers,
+    compare,
+    expect,
+    softmax,
+)
 from keras_transformer.build_it.parts import (
     DECODER_LAYER,
     ENCODER_LAYER,
@@ -47,7 +54,7 @@ def check_norm(yours):
 
     mean, variance = x.mean(axis=-1, keepdims=True), x.var(axis=-1, keepdims=True)
     compare(
-        as_numbers(layer, x, shape=x.shape),
+        call_for_numbers(layer, x, shape=x.shape),
         to_numpy(theirs(x)),
         "Each vector alone gets mean 0 and variance 1, then `scale` and `shift`.",
         (normal(axis=1) * scale + shift, "The mean runs over the words. It should run over the "
@@ -68,7 +75,7 @@ def _ten(y):
 
 def check_add_norm(yours):
     function, x, norm, f = find(yours, "add_norm"), np.array([3.0]), np.square, _ten
-    found = as_numbers(function, x, f, norm)
+    found = call_for_numbers(function, x, f, norm)
     compare(
         found,
         np.array([94.0]),
@@ -90,7 +97,7 @@ def check_feed_forward(yours):
     expect(shape != (2, 5, 12), "The result has the size d_ff: `outer` is missing, or too large.")
     expect(shape == x.shape, f"Expected (B, T, D) = {x.shape}, not {shape}.")
     copy_weights(layer, theirs, FEED_FORWARD)
-    found, inner = as_numbers(layer, x), x @ w1 + b1
+    found, inner = call_for_numbers(layer, x), x @ w1 + b1
 
     def outer(y):
         return y @ w2 + b2
@@ -112,7 +119,7 @@ def check_feed_forward(yours):
     )  # fmt: skip
     changed = x.copy()
     changed[:, 1] += 1
-    others = np.delete(as_numbers(layer, changed) - found, 1, axis=1)
+    others = np.delete(call_for_numbers(layer, changed) - found, 1, axis=1)
     expect(np.abs(others).max() < CLOSE, "A word changes what another word becomes.")
 
 
@@ -142,7 +149,7 @@ def check_encoder_layer(yours):
     n1, n2 = t.add_norm_1.normalization, t.add_norm_2.normalization
     y = r(x, attend, n1)
     compare(
-        as_numbers(layer, x, mask, shape=x.shape),
+        call_for_numbers(layer, x, mask, shape=x.shape),
         to_numpy(t(x, attention_mask=mask)),
         "Two lines: x = add_norm(x, attention, norm_1), then feed_forward with norm_2.",
         *_all(
@@ -165,7 +172,7 @@ def _all(*mistakes):
 
 def _check_dropout(layer, *inputs, **options):
     quiet, noisy = (
-        as_numbers(layer, *inputs, training=training, **options) for training in (False, True)
+        call_for_numbers(layer, *inputs, training=training, **options) for training in (False, True)
     )
     expect(
         np.abs(quiet - noisy).max() > CLOSE,
@@ -192,7 +199,7 @@ def check_decoder_layer(yours):
         return r(r(y, look, n2), f, n3)
 
     compare(
-        as_numbers(layer, x, z, causal, cross, shape=x.shape),
+        call_for_numbers(layer, x, z, causal, cross, shape=x.shape),
         to_numpy(t(x, z, causal, cross)),
         "Three lines: attention, cross_attention, feed_forward, each in an `add_norm`.",
         *_all(
@@ -226,7 +233,7 @@ def check_model(yours):
     expect(shape[1:] != (4, 8), "The result has vectors of D: project them to the words.")
     expect(shape == (2, 4, 12), f"Expected logits of shape (B, T, V) = (2, 4, 12), not {shape}.")
     copy_weights(model, theirs, MODEL)
-    found = as_numbers(model, (source, target))
+    found = call_for_numbers(model, (source, target))
     _check_laws(model, source, target)
     expect(
         not np.allclose(found.sum(axis=-1), 1, atol=1e-4),

@@ -7,8 +7,16 @@ from keras.ops import convert_to_numpy as to_numpy
 
 import keras_transformer as kt
 from keras_transformer._utils.special_tokens import END_ID, START_ID
-from keras_transformer.build_it.attention import CLOSE, as_numbers, softmax
-from keras_transformer.build_it.checking import Wrong, call, compare, expect, numbers
+from keras_transformer.build_it.attention import CLOSE
+from keras_transformer.build_it.checking import (
+    Wrong,
+    call,
+    call_for_numbers,
+    compare,
+    expect,
+    numbers,
+    softmax,
+)
 from keras_transformer.build_it.parts import find
 from keras_transformer.inference.rules import Rules, make_constraints
 from keras_transformer.inference.search import greedy_search
@@ -51,7 +59,7 @@ def check_loss(yours):
         tolerance=CLOSE,
     )  # fmt: skip
     wider = np.pad(target, ((0, 0), (0, 3))), np.pad(logits, ((0, 0), (0, 3), (0, 0)))
-    expect(np.isclose(as_numbers(function, *wider), found), "More padding changes the loss.")
+    expect(np.isclose(call_for_numbers(function, *wider), found), "More padding changes the loss.")
 
 
 def _from_probabilities(target, logits):
@@ -63,8 +71,8 @@ def check_schedule(yours):
     function, d, w = find(yours, "learning_rate"), 64, 16
     steps, library = (0, 5, 14, 15, 16, 99), kt.WarmupSchedule(64, 16)
     found = np.array([
-        as_numbers(function, ops.convert_to_tensor(step, "int32"), d, w, shape=(), finite=False)
-        for step in steps
+        call_for_numbers(function, step, d, w, shape=(), finite=False)
+        for step in ops.convert_to_tensor(steps, "int32")
     ])  # fmt: skip
     right, t = np.array([float(library(step)) for step in steps]), np.array(steps) + 1.0
     with np.errstate(divide="ignore"):
@@ -206,7 +214,7 @@ def _check_greedy(function, model, source, length):
     right = _library_search(np.stack(table, axis=1), length)
     steps = int((right != 0).sum(axis=1).max())
     model.given.clear()
-    found, given = as_numbers(function, model, source, length), model.given
+    found, given = call_for_numbers(function, model, source, length), model.given
     expect(found.ndim == 2 and len(found) == 3, f"Expected (B, at most length), not {found.shape}.")
     expect(
         given and given[0].shape == (3, 1) and (given[0] == START_ID).all(),

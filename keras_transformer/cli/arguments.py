@@ -184,37 +184,33 @@ def add_output_run(parser, default):
     )
 
 
+def add_number(parser, flag, number, default, description):
+    """Adds an option for a number.
+
+    Args:
+        parser: an `argparse.ArgumentParser`.
+        flag: name of the option, such as "--seed".
+        number: its `argparse` type, `integer(…)` or `positive_number`.
+        default: its default value, which the help shows.
+        description: the beginning of its help.
+    """
+    options = {"type": number, "default": default, "metavar": number.__name__.upper()}
+    parser.add_argument(flag, help=f"{description} (default: %(default)s)", **options)
+
+
 def add_epochs(parser, default):
     """Adds `--epochs`."""
-    parser.add_argument(
-        "--epochs",
-        type=integer(1, MAX_EPOCHS),
-        default=default,
-        metavar="INT",
-        help="number of training epochs (default: %(default)s)",
-    )
+    add_number(parser, "--epochs", integer(1, MAX_EPOCHS), default, "number of training epochs")
 
 
 def add_learning_rate(parser, default, note=""):
     """Adds `--learning-rate`, the peak of the learning-rate schedule."""
-    parser.add_argument(
-        "--learning-rate",
-        type=positive_number,
-        default=default,
-        metavar="FLOAT",
-        help=f"peak learning rate{note} (default: %(default)s)",
-    )
+    add_number(parser, "--learning-rate", positive_number, default, f"peak learning rate{note}")
 
 
 def add_seed(parser):
     """Adds `--seed` to a training subcommand."""
-    parser.add_argument(
-        "--seed",
-        type=integer(0, MAX_SEED),
-        default=0,
-        metavar="INT",
-        help="random seed (default: %(default)s)",
-    )
+    add_number(parser, "--seed", integer(0, MAX_SEED), 0, "random seed")
 
 
 def add_data_limits(parser):

@@ -2,20 +2,15 @@
 
 import keras_transformer as kt
 from keras_transformer._utils.command_line import command_line
-from keras_transformer.cli.arguments import add_run, integer
+from keras_transformer.cli.arguments import add_number, add_run, integer
 from keras_transformer.cli.startup import import_backend
 
 
 def add_arguments(parser):
     """Adds the run, the number of epochs and the name of the averaged weights."""
     add_run(parser)
-    parser.add_argument(
-        "--last",
-        type=integer(1),
-        default=10,
-        metavar="INT",
-        help="number of epochs to average, counted from the last (default: %(default)s)",
-    )
+    description = "number of epochs to average, counted from the last"
+    add_number(parser, "--last", integer(1), 10, description)
     parser.add_argument(
         "--name", default="average", help="name of the averaged weights (default: %(default)s)"
     )

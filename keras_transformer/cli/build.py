@@ -45,7 +45,8 @@ def run(arguments):
         _check(exercise, arguments)
     elif arguments.hint or arguments.solution:
         i = exercise.check(exercise.load(), report=lambda line: None)
-        print("All steps are right." if i is None else _help(exercise, i, arguments.solution))
+        help_with = exercise.solution if arguments.solution else exercise.hint
+        print("All steps are right." if i is None else help_with(i))
     else:
         _create(exercise)
 
@@ -75,10 +76,6 @@ def _check(exercise, arguments):
     else:
         again = _command(exercise, "--train")
         print(f"\nThis is a Transformer, and you wrote it. Train it: {again}")
-
-
-def _help(exercise, i, with_solution):
-    return exercise.solution(i) if with_solution else exercise.hint(i)
 
 
 def _command(exercise, flag):

@@ -7,6 +7,7 @@ from keras_transformer.cli.arguments import (
     add_data_limits,
     add_epochs,
     add_learning_rate,
+    add_number,
     add_output_run,
     integer,
 )
@@ -29,27 +30,13 @@ def add_arguments(parser):
     add_data_limits(parser)
     add_output_run(parser, "runs/bert")
     add_epochs(parser, 12)
-    parser.add_argument(
-        "--batch-size",
-        type=integer(1, MAX_BATCH_SIZE),
-        default=64,
-        metavar="INT",
-        help="number of text pairs in a batch (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seq-length",
-        type=integer(5, MAX_SOURCE_TOKENS),  # two words and three special tokens
-        default=24,
-        metavar="INT",
-        help="sequence length: tokens of both texts together (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--d-model",
-        type=integer(HEADS, 2**16),
-        default=128,
-        metavar="INT",
-        help="model size: length of the hidden states (default: %(default)s)",
-    )
+    batch_size = integer(1, MAX_BATCH_SIZE)
+    seq_length = integer(5, MAX_SOURCE_TOKENS)  # two words and three special tokens
+    add_number(parser, "--batch-size", batch_size, 64, "number of text pairs in a batch")
+    description = "sequence length: tokens of both texts together"
+    add_number(parser, "--seq-length", seq_length, 24, description)
+    description = "model size: length of the hidden states"
+    add_number(parser, "--d-model", integer(HEADS, 2**16), 128, description)
     add_learning_rate(parser, 1e-3)
 
 

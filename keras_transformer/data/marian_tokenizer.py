@@ -7,17 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import check_regular, excerpt, read_json
-from keras_transformer._utils.special_tokens import (
-    END_ID,
-    PADDING_ID,
-    SPECIAL_TOKENS,
-    START_ID,
-    UNKNOWN_ID,
-)
+from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, UNKNOWN_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.tokenizer_files import check_vocabulary
+from keras_transformer.data.tokenizers import ReversibleTokenizer
 
 _MAX_MODEL = 1 << 24  # bytes; a SentencePiece model of 250,000 pieces has 5 MB
 MARIAN = "marian"  # the type in the files of `MarianTokenizer.save`
@@ -26,7 +20,7 @@ _SPACE = "▁"
 _PUBLISHED_SPECIAL_TOKENS = ("<pad>", "<unk>", "<pad>", "</s>")
 
 
-class MarianTokenizer:
+class MarianTokenizer(ReversibleTokenizer):
     """Splits sentences into the sub-words of a published Marian model.
 
     It has the methods of `WordTokenizer` that translation needs, and
@@ -120,11 +114,6 @@ class MarianTokenizer:
             ) from None
         return cls(_make_processor(path, model_proto=pieces), vocabulary)
 
-    def save(self, path: PathLike) -> None:
-        """Writes the tokenizer to a JSON file."""
-        with atomic_replace(path) as temporary:
-            temporary.write_text(self.to_json(), encoding="utf-8")
-
     def to_json(self) -> str:
         """Returns the tokenizer as JSON text, with the SentencePiece model in base64."""
         pieces = base64.b64encode(self._processor.serialized_model_proto()).decode("ascii")
@@ -159,31 +148,6 @@ class MarianTokenizer:
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokens[int(i)] for i in ids]
-
-    def unknown_words(self, sentence: str) -> list[str]:
-        """Returns the tokens of a sentence that are not in the vocabulary."""
-        found = zip(self.words(sentence), self.encode(sentence), strict=True)
-        return [word.removeprefix(_SPACE) for word, i in found if i == UNKNOWN_ID]
-
-    def decode(self, ids: Iterable[int], replacements: Iterable[str] = ()) -> str:
-        """Converts ids to a sentence.
-
-        Args:
-            ids: token ids. Padding and start tokens are skipped; the sentence ends at the first end
-                token.
-            replacements: texts for the unknown tokens in their order, with ▁ for a space before a
-                word. Further unknown tokens are written as "[UNK]".
-
-        Returns:
-            The sentence.
-        """
-        ids = [int(i) for i in ids if int(i) not in (PADDING_ID, START_ID)]
-        if END_ID in ids:
-            ids = ids[: ids.index(END_ID)]
-        texts, unknown = iter(replacements), _SPACE + SPECIAL_TOKENS[UNKNOWN_ID]
-        return self.detokenize(
-            next(texts, unknown) if i == UNKNOWN_ID else self._tokens[i] for i in ids
-        )
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """Joins tokens to a sentence."""

@@ -43,7 +43,9 @@ def pair_report(pairs: list[tuple[str, str]]) -> list[str]:
         ratio = statistics.median(y / x for x, y in zip(*counts, strict=True))
         lines.append(f"target words per source word: {ratio:.2f} (median)")
         held_out = len(full) // 10
-        shares = [_unknown_share(side[held_out:], side[:held_out]) for side in sides]
+        shares = [
+            unknown_share(WordTokenizer.train(side[held_out:]), side[:held_out]) for side in sides
+        ]
         lines.append(
             f"words of the first tenth that the rest does not have: {shares[0]:.1%} of the source, "
             f"{shares[1]:.1%} of the target"
@@ -65,10 +67,6 @@ def _lengths(texts):
     """Returns the numbers of words, or of characters in a language without spaces, at least 1."""
     whole = is_unsegmented(texts)
     return [max(1, len(text if whole else text.split())) for text in texts]
-
-
-def _unknown_share(train, held_out):
-    return unknown_share(WordTokenizer.train(train), held_out)
 
 
 def _warnings(pairs, full, sides, counts):

@@ -4,7 +4,7 @@ import collections
 import itertools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Self
 
 import tokenizers
@@ -41,7 +41,50 @@ _BEFORE_WORD, _AFTER_WORD = re.compile(rf"{_LETTERS}\Z"), re.compile(_LETTERS)
 _AFTER_PUNCTUATION = re.compile(_ACCENTS)
 
 
-class Tokenizer:
+class ReversibleTokenizer:
+    """Base class of tokenizers for translation, which has what follows from these methods."""
+
+    to_json: Callable[[], str]
+    encode: Callable[[str], list[int]]
+    words: Callable[[str], list[str]]
+    tokens: Callable[[Iterable[int]], list[str]]
+    detokenize: Callable[[Iterable[str]], str]
+
+    def save(self, path: PathLike) -> None:
+        """Writes the tokenizer to a JSON file."""
+        with atomic_replace(path) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8")
+
+    def unknown_words(self, sentence: str) -> list[str]:
+        """Returns the words of a sentence that are not in the vocabulary."""
+        found = zip(self.words(sentence), self.encode(sentence), strict=False)
+        return [word.removeprefix(_SPACE) for word, i in found if i == UNKNOWN_ID]
+
+    def decode(self, ids: Iterable[int], replacements: Iterable[str] = ()) -> str:
+        """Converts ids to a sentence.
+
+        Args:
+            ids: token ids. Padding and start tokens are skipped; the sentence ends at the first end
+                token.
+            replacements: texts for the unknown tokens in their order, with ▁ for a space before a
+                word. Further unknown tokens are written as "[UNK]".
+
+        Returns:
+            The sentence.
+        """
+        ids = [int(i) for i in ids]
+        if END_ID in ids:
+            ids = ids[: ids.index(END_ID)]
+        texts, tokens = iter(replacements), []
+        for i in ids:
+            if i == UNKNOWN_ID:
+                tokens.append(next(texts, _SPACE + _UNKNOWN))
+            elif i > START_ID:
+                tokens += self.tokens([i])
+        return self.detokenize(tokens)
+
+
+class Tokenizer(ReversibleTokenizer):
     """Base class of `WordTokenizer` and `SubwordTokenizer`.
 
     Tokenization is reversible: `decode(encode(s)) == normalize(s)` for every sentence without
@@ -88,11 +131,6 @@ class Tokenizer:
             tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
         return tokenizer_class(tokenizer)
 
-    def save(self, path: PathLike) -> None:
-        """Writes the tokenizer to a JSON file."""
-        with atomic_replace(path) as temporary:
-            temporary.write_text(self.to_json(), encoding="utf-8")
-
     def to_json(self) -> str:
         """Returns the tokenizer as JSON text."""
         return self._tokenizer.to_str(pretty=True)
@@ -136,37 +174,9 @@ class Tokenizer:
             words.append(mark + (found[0] if found else sentence[start:last]))
         return words
 
-    def unknown_words(self, sentence: str) -> list[str]:
-        """Returns the words of a sentence that are not in the vocabulary."""
-        found = zip(self.words(sentence), self.encode(sentence), strict=False)
-        return [word.removeprefix(_SPACE) for word, i in found if i == UNKNOWN_ID]
-
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens of ids, including special tokens; ▁ marks a space before a word."""
         return [self._tokenizer.id_to_token(int(i)) for i in ids]
-
-    def decode(self, ids: Iterable[int], replacements: Iterable[str] = ()) -> str:
-        """Converts ids to a sentence.
-
-        Args:
-            ids: token ids. Padding and start tokens are skipped; the sentence ends at the first end
-                token.
-            replacements: texts for the unknown tokens in their order, with ▁ for a space before a
-                word. Further unknown tokens are written as "[UNK]".
-
-        Returns:
-            The sentence.
-        """
-        ids = [int(i) for i in ids]
-        if END_ID in ids:
-            ids = ids[: ids.index(END_ID)]
-        texts, tokens = iter(replacements), []
-        for i in ids:
-            if i == UNKNOWN_ID:
-                tokens.append(next(texts, _SPACE + _UNKNOWN))
-            elif i > START_ID:
-                tokens.append(self._tokenizer.id_to_token(i))
-        return self.detokenize(tokens)
 
     def detokenize(self, tokens: Iterable[str]) -> str:
         """Joins tokens to a sentence."""

@@ -16,7 +16,7 @@ from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import make_normalization
-from keras_transformer.settings import names_ours
+from keras_transformer.settings import BlockSettings, names_ours
 
 _Constructor = TypeVar("_Constructor", bound=Callable[..., Any])
 
@@ -68,12 +68,29 @@ class TransformerBlock(AttentionMaskMixin, SettingsMixin, keras.layers.Layer):
 class TransformerStack(TransformerBlock):
     """Base class of a stack: dropout, n layers, and a final norm if the layers are pre-norm."""
 
-    def _create_parts(self, layer_class):
+    _layer_class: type[TransformerBlock]  # each stack has its own
+
+    @sizes_only
+    def __init__(
+        self,
+        h: int | None = None,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        d_model: int | None = None,
+        d_ff: int | None = None,
+        n: int | None = None,
+        rate: float | None = None,
+        *,
+        settings: BlockSettings | None = None,
+        **kwargs: Any,
+    ) -> None:
+        sizes = {"h": h, "d_k": d_k, "d_v": d_v, "d_model": d_model, "d_ff": d_ff}
+        super().__init__(settings, {**sizes, "n": n, "rate": rate}, **kwargs)
         settings, dtype = self.settings, self.dtype_policy
         self.dropout = Dropout(settings.rate, dtype=dtype, name="dropout")
         # A tuple, because Keras would not track a layer that is assigned to an element of a list.
         self.layers = tuple(
-            layer_class(settings=settings, dtype=dtype, name=f"layer_{i}")
+            self._layer_class(settings=settings, dtype=dtype, name=f"layer_{i}")
             for i in range(settings.n)
         )
         # The last residual sum of pre-norm layers is not normalized, so it needs its own norm.

@@ -52,26 +52,11 @@ class AdditiveAttention(RecurrentAttention):
         self.built = True
 
     def project(self, values: Tensor) -> Tensor:
-        """Computes the keys W₁h.
-
-        Args:
-            values: encoder output, (B, S, E).
-
-        Returns:
-            (B, S, units).
-        """
+        """Computes the keys W₁h, (B, S, units)."""
         return self.value_projection(values)
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Computes the attention scores before the softmax.
-
-        Args:
-            queries: decoder states, (B, T, any).
-            keys: the result of `project`, (B, S, units).
-
-        Returns:
-            (B, T, S).
-        """
+        """Computes the scores vᵀtanh(W₁h + W₂s), (B, T, S)."""
         queries = ops.expand_dims(self.query_projection(queries), 2)
         hidden = ops.tanh(queries + ops.expand_dims(keys, 1))  # (B, T, S, units)
         return ops.squeeze(self.score(hidden), axis=-1)

@@ -5,9 +5,8 @@ from typing import Any
 import keras
 
 from keras_transformer._utils.types import Shape, Tensor
-from keras_transformer.layers._block import TransformerStack, sizes_only
+from keras_transformer.layers._block import TransformerStack
 from keras_transformer.layers.decoder_layer import DecoderLayer
-from keras_transformer.settings import BlockSettings
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -49,31 +48,7 @@ class Decoder(TransformerStack):
         (1, 1, 8)
     """
 
-    @sizes_only
-    def __init__(
-        self,
-        h: int | None = None,
-        d_k: int | None = None,
-        d_v: int | None = None,
-        d_model: int | None = None,
-        d_ff: int | None = None,
-        n: int | None = None,
-        rate: float | None = None,
-        *,
-        settings: BlockSettings | None = None,
-        **kwargs: Any,
-    ) -> None:
-        sizes = {
-            "h": h,
-            "d_k": d_k,
-            "d_v": d_v,
-            "d_model": d_model,
-            "d_ff": d_ff,
-            "n": n,
-            "rate": rate,
-        }
-        super().__init__(settings, sizes, **kwargs)
-        self._create_parts(DecoderLayer)
+    _layer_class = DecoderLayer
 
     def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         self._build_sublayers(x_shape, encoder_output_shape)

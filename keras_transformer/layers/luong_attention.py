@@ -92,28 +92,13 @@ class LuongAttention(RecurrentAttention):
         self.built = True
 
     def project(self, values: Tensor) -> Tensor:
-        """Computes the keys: Wh, or h itself for the score "dot".
-
-        Args:
-            values: encoder output, (B, S, E).
-
-        Returns:
-            (B, S, any).
-        """
+        """Computes the keys: Wh, or h itself for the score "dot"."""
         if self.score == "concat":
             return self.additive.project(values)
         return self.key_projection(values) if self.score == "general" else values
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Computes the attention scores before the softmax.
-
-        Args:
-            queries: decoder states, (B, T, any).
-            keys: the result of `project`.
-
-        Returns:
-            (B, T, S).
-        """
+        """Computes the scores before the softmax, (B, T, S)."""
         if self.score == "concat":
             return self.additive.scores(queries, keys)
         if self.scale:

@@ -94,16 +94,10 @@ class LSTMLanguageModel(TokenModel):
         return self.projection(self.dropout(x, training=training))
 
     def start(self, source: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
-        """Returns the initial state for generating step by step.
+        """Returns the initial state; see `TransformerLanguageModel.start`.
 
-        Args:
-            source: array whose first axis is the batch, B; its values are ignored.
-            length: maximum number of steps; ignored, because the size of the state is fixed.
-            copies: number of rows per text; R = B · copies.
-
-        Returns:
-            `(cache, memory)`: the initial states, two tensors (R, units) per LSTM, and an empty
-            tuple.
+        The cache is two tensors (R, units) per LSTM, whose size does not depend on `length`; the
+        memory is an empty tuple.
         """
         rows = ops.shape(source)[0] * copies
         zeros = [ops.zeros((rows, self.units), self.compute_dtype) for _ in range(2 * self.n)]
@@ -112,17 +106,7 @@ class LSTMLanguageModel(TokenModel):
     def step(
         self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
     ) -> tuple[Tensor, Any]:
-        """Computes the logits of the next token from one token and the LSTM states.
-
-        Args:
-            tokens: token ids at this position, int32, (R,).
-            position: int32 scalar.
-            cache: the cache returned by the previous step, or by `start` at position 0.
-            memory: the memory returned by `start`.
-
-        Returns:
-            `(logits, cache)`: logits, (R, V), and the updated cache.
-        """
+        """Computes the logits from one token; see `TransformerLanguageModel.step`."""
         x, new_cache = self.embedding(tokens), []
         for lstm, states in zip(self.lstms, cache, strict=True):
             x, states = lstm.cell(x, list(states), training=False)

@@ -151,15 +151,7 @@ class RecurrentTranslator(Translator):
         self.built = True
 
     def encode(self, encoder_input: Tensor, training: bool | None = None) -> Tensor:
-        """Encodes the source.
-
-        Args:
-            encoder_input: integer token ids, (B, S), padded with 0.
-            training: whether dropout is active.
-
-        Returns:
-            Hidden states, of both directions for a bidirectional encoder, (B, S, units).
-        """
+        """Encodes the source to hidden states, (B, S, units); see `TransformerModel.encode`."""
         x = self.dropout(self.source_embedding(encoder_input), training=training)
         mask = ops.squeeze(padding_mask(encoder_input), axis=1)
         return self.encoder(x, mask=mask, training=training)
@@ -171,33 +163,15 @@ class RecurrentTranslator(Translator):
         encoder_input: Tensor,
         training: bool | None = None,
     ) -> Tensor:
-        """Computes the logits of the next target token at every position, from the encoded source.
-
-        Args:
-            decoder_input: integer token ids, (B, T), beginning with the start token.
-            encoder_output: output of `encode`, (B, S, units).
-            encoder_input: source token ids, (B, S), for the padding mask.
-            training: whether dropout is active.
-
-        Returns:
-            Logits, (B, T, V).
-        """
+        """Computes the logits from the encoded source; see `TransformerModel.decode`."""
         x = self.dropout(self.target_embedding(decoder_input), training=training)
         x = self.decoder(x, encoder_output, attention_mask=padding_mask(encoder_input))
         return self.projection(self.dropout(x, training=training))
 
     def start(self, encoder_input: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
-        """Encodes the source and returns the initial state for decoding step by step.
+        """Encodes the source and returns the initial state; see `TransformerModel.start`.
 
-        Args:
-            encoder_input: integer token ids, (B, S).
-            length: maximum number of steps; ignored, because the size of the state is fixed.
-            copies: number of rows per sentence, such as the beam size. R = B · copies; the rows of
-                a sentence are adjacent.
-
-        Returns:
-            `(cache, memory)`, two nested structures of tensors with R rows: the initial state, and
-            what stays constant from step to step.
+        The cache is the recurrent state, whose size does not depend on `length`.
         """
         encoder_output = self.encode(encoder_input, training=False)
         cache, memory = self.decoder.start(encoder_output)
@@ -207,33 +181,13 @@ class RecurrentTranslator(Translator):
     def step(
         self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
     ) -> tuple[Tensor, Any]:
-        """Computes the logits of the next target token from one token and the recurrent state.
-
-        The logits equal those of `decode` at this position.
-
-        Args:
-            tokens: token ids at this position, int32, (R,); at position 0 the start token.
-            position: int32 scalar.
-            cache: the cache returned by the previous step, or by `start` at position 0.
-            memory: the memory returned by `start`.
-
-        Returns:
-            `(logits, cache)`: logits, (R, V), and the updated cache.
-        """
+        """Computes the logits from one token; see `TransformerModel.step`."""
         x = self.target_embedding(ops.expand_dims(tokens, 1))
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache
 
     def group_attention(self, weights: Recording) -> dict[str, list[Tensor]]:
-        """Groups the output of `record_attention` as `attention_weights` returns it.
-
-        Args:
-            weights: what `record_attention` recorded in a call of the model.
-
-        Returns:
-            `{"cross": [weights]}`, weights of shape (B, 1, T, S); an empty dictionary if none were
-            recorded.
-        """
+        """Returns `{"cross": [weights]}`, (B, 1, T, S); see `TransformerModel.group_attention`."""
         found = take_call(list(weights.calls), self.decoder.attention)
         return {} if found is None else {"cross": [ops.expand_dims(found, axis=1)]}
 

@@ -64,8 +64,7 @@ def draw(model: Any, path: PathLike | None = None) -> Axes:
     Args:
         model: a `TransformerModel`, `TransformerLanguageModel`, `Bert` or a model with one as its
             `body`, `VisionTransformer`, `RecurrentTranslator`, `Encoder` or `Decoder`. It is built.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes.

@@ -20,8 +20,7 @@ def plot_attention(hypothesis: Any, path: PathLike | None = None) -> np.ndarray:
 
     Args:
         hypothesis: a `Hypothesis` with attention weights.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes, an array (layers, heads).
@@ -58,8 +57,7 @@ def plot_attention_weights(
         weights: attention weights in [0, 1], (layers, heads, T, S).
         queries: names of the T query tokens, from top to bottom.
         keys: names of the S key tokens, from left to right.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
         ylabel, xlabel: labels of the axes.
 
     Returns:
@@ -107,8 +105,7 @@ def plot_alignments(hypotheses: dict[str, Any], path: PathLike | None = None) ->
 
     Args:
         hypotheses: dictionary from a title to a `Hypothesis` with attention weights.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes, an array with one entry per hypothesis.
@@ -149,8 +146,7 @@ def plot_masks(
         masks: dictionary from a title to a boolean mask, (T, S), True = may attend. Leading axes of
             size 1 are allowed.
         tokens: names of the positions, or None to number them.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes, an array with one entry per mask.

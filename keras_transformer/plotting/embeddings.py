@@ -13,8 +13,7 @@ def plot_positions(encoding: Tensor, path: PathLike | None = None) -> tuple[Axes
 
     Args:
         encoding: floats, (T, D), such as `sinusoidal_encoding(T, D)`.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes of the heat map and those of the curves.

@@ -31,8 +31,7 @@ def plot_layer(layer: Any, *inputs: Tensor, path: PathLike | None = None) -> Axe
     Args:
         layer: a `keras.layers.Layer` or `keras.Model`.
         *inputs: the arguments of its call, each a `keras.Input` or a tuple of them.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes.

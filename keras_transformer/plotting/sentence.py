@@ -34,8 +34,7 @@ def draw_sentence(
         position: position of the word in the translation, from 0.
         layer: layer of the decoder, from 0.
         head: head of its cross-attention, from 0.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The figure.

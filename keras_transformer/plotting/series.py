@@ -20,8 +20,7 @@ def plot_forecast(
     Args:
         observed: floats, (N,) or (N, 1).
         predicted: dictionary from a label to the predictions, floats (N,) or (N, 1).
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
         xlabel: label of the x axis, which counts the numbers from 1.
 
     Returns:

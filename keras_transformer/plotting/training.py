@@ -32,8 +32,7 @@ def plot_losses(histories: Any, path: PathLike | None = None) -> tuple[Axes, ...
         histories: what `fit` returns, or its `history`, a dictionary of lists; the path of a run
             folder; or the list that `RunFolder.read_history` returns. To compare several, a
             dictionary from names to these.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes of the losses, and of the first metric and the learning rates, if recorded.
@@ -83,8 +82,7 @@ def plot_schedules(
         schedules: dictionary from a label to a `keras.optimizers.schedules.LearningRateSchedule` or
             another function from the step to the learning rate.
         steps: number of steps.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes.

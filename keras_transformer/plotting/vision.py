@@ -19,8 +19,7 @@ def plot_patch_filters(
 
     Args:
         model: a built `VisionTransformer`.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
         count: maximum number of filters.
 
     Returns:
@@ -65,8 +64,7 @@ def plot_position_similarity(model: VisionTransformer, path: PathLike | None = N
 
     Args:
         model: a built `VisionTransformer`.
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes, an array (rows, columns) with one entry per patch.
@@ -115,8 +113,7 @@ def plot_attention_distance(
     Args:
         model: a built `VisionTransformer`.
         images: the images to average over, floats (B, H, W, C).
-        path: path of the image file to write, if any; its suffix gives the format (.png, .svg,
-            .pdf).
+        path: path of the image file to write, if any: .png, .svg or .pdf.
 
     Returns:
         The axes. Point i of line n is the distance of head n in layer i, in pixels.

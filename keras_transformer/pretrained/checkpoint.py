@@ -40,7 +40,8 @@ class Checkpoint:
 
     def __init__(self, folder, model_types):
         self.folder = Path(folder)
-        self.config = self._read_config()
+        path = self._existing_file(self.folder / "config.json")
+        self.config = read_json(path, max_bytes=_MAX_CONFIG)
         self.model_type = self.config.get("model_type")
         if self.model_type not in model_types:
             raise ValueError(
@@ -78,9 +79,6 @@ class Checkpoint:
                 f"There is no {path.name}. Received: {self.folder}"
             )
         return path
-
-    def _read_config(self):
-        return read_json(self._existing_file(self.folder / "config.json"), max_bytes=_MAX_CONFIG)
 
     def _open_weights(self):
         """Returns a dictionary from current names to open files, names there and slices."""

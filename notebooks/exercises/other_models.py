@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from exercises.numbers import Numbers
 from keras_transformer.build_it.checking import (
-    Numbers,
     Wrong,
     call,
     call_for_numbers,

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from run_script import SCRIPTS, run_script
+from run_script import SCRIPTS, refusal, run_script
 
 from keras_transformer.data.corpus import bundled_run_path, corpus_path
 from keras_transformer.runs.lock import folder_lock
@@ -140,7 +140,7 @@ def test_a_wrong_address_is_one_line(translate, corpus):
 def test_two_commands_cannot_write_one_folder(ray, corpus):
     with folder_lock(corpus / "out", "This output folder is being written"):
         arguments = (bundled_run_path(), "in", "--output", "out")
-        errors = run_script("translate_corpus.py", *arguments, folder=corpus, expected=2)
+        errors = refusal("translate_corpus.py", *arguments, folder=corpus)
     assert f"error: This output folder is being written by process {os.getpid()} " in errors
 
 
@@ -155,5 +155,5 @@ def test_a_missing_package_is_named(monkeypatch, corpus):
     monkeypatch.delitem(sys.modules, "keras_transformer.bulk.cluster", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
     arguments = (bundled_run_path(), "in", "--output", "out")
-    errors = run_script("translate_corpus.py", *arguments, folder=corpus, expected=2)
+    errors = refusal("translate_corpus.py", *arguments, folder=corpus)
     assert "error: A large corpus needs Ray: run pip install 'keras3-transformer[ray]'" in errors

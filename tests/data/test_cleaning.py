@@ -1,9 +1,9 @@
 import itertools
 import unicodedata
-from pathlib import Path
 
 import pytest
 from quick import some_of
+from shared_data import shared
 
 from keras_transformer.data.cleaning import clean, clean_pairs
 from keras_transformer.data.pairs import read_pairs
@@ -13,13 +13,6 @@ CHOICES = [
     dict(zip(OPTIONS, values, strict=True)) for values in itertools.product([False, True], repeat=3)
 ]
 GERMAN = "„Schöne Grüße“ – sagt’s um 6:30, François!"
-
-
-def shared(name):
-    path = Path(__file__).resolve().parents[2].parent / "shared" / "data" / name
-    if not path.exists():
-        pytest.skip(f"needs the shared data file {name}")
-    return path
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from full_disk import full_disk
 from quick import some_of
+from shared_data import shared
 
 from keras_transformer.data.pairs import read_pairs, write_pairs
 
@@ -19,13 +20,6 @@ PAIRS = [("go on", "mach weiter"), ("a dove", "die schönste Taube"), ("😀", "
 PROTOCOLS = [0, 1, 2, 3, 4, 5]
 # Of each file: 2,147,484 bytes, 10,000 lines and 100 characters of a line.
 SMALL_LIMITS = 0.001
-
-
-def shared(name):
-    path = ROOT.parent / "shared" / "data" / name
-    if not path.exists():
-        pytest.skip(f"needs the shared data file {name}")
-    return path
 
 
 def error_of(*paths, kind=ValueError, **options):

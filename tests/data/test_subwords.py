@@ -1,17 +1,16 @@
 """BPE tokenization: decoding sub-words restores the text."""
 
 import json
-from pathlib import Path
 
 import pytest
 from layer_contract import check_rates_are_refused
 from quick import some_of
 
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, UNKNOWN_ID
+from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizers import SubwordTokenizer, Tokenizer, WordTokenizer
 
-CORPUS = Path(__file__).resolve().parents[2] / "data" / "english-german.tsv"
 SENTENCES = [
     "low low low low low lower lower newest newest newest newest newest newest",
     "widest widest widest 'tis (50%), isn't it?",
@@ -28,9 +27,7 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def corpus():
-    if not CORPUS.exists():
-        pytest.skip("needs the embedded corpus")
-    return read_pairs(CORPUS)
+    return read_pairs(corpus_path())
 
 
 @pytest.mark.parametrize("sentence", [*SENTENCES, "  lowest   widen ", "", "😀 b,(a"])

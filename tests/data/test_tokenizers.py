@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from pathlib import Path
 
 import pytest
 from quick import some_of
@@ -14,11 +13,11 @@ from keras_transformer._utils.special_tokens import (
     START_ID,
     UNKNOWN_ID,
 )
+from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.tokenizer_files import added_tokens
 from keras_transformer.data.tokenizers import WordTokenizer, encode_source, encode_target
 
-CORPUS = Path(__file__).resolve().parents[2] / "data" / "english-german.tsv"
 SENTENCES = [
     "Don't go!",
     "The dogs' bowl isn't here, is it?",
@@ -65,9 +64,7 @@ def test_decode_inverts_encode(tokenizer, sentence):
 @pytest.mark.parametrize("step", some_of({"tenth": 10, "all": 1}, quick=("tenth",)))
 @pytest.mark.parametrize("side", [0, 1], ids=["source", "target"])
 def test_decode_inverts_encode_on_the_corpus(side, step):
-    if not CORPUS.exists():
-        pytest.skip("needs the embedded corpus")
-    sentences = [pair[side] for pair in read_pairs(CORPUS)[::step]]
+    sentences = [pair[side] for pair in read_pairs(corpus_path())[::step]]
     tokenizer = WordTokenizer.train(sentences)
     wrong = [
         s for s in sentences if tokenizer.decode(tokenizer.encode(s)) != tokenizer.normalize(s)

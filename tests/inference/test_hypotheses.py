@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from keras import ops
-from tiny import make_model
 from translating import ids_of, log_likelihoods, make_translate
 
 from keras_transformer import BlockSettings, TransformerModel
@@ -141,28 +140,6 @@ def test_min_length_ratio_sets_the_minimum_length(translate):
     assert max(len(x.split()) for x in translate(FOUR)) < 7
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_n_gram_rule_overrides_the_minimum_length(translate, beam_size):
-    """The language has five words that may occur once each; the minimum length is eight."""
-    options = {"no_repeat_ngram_size": 1, "min_length_ratio": 2.0, "beam_size": beam_size}
-    for hypothesis, *_ in translate.hypotheses(FOUR, **options):
-        assert sorted(hypothesis.text.split()) == ["drei", "eins", "fünf", "vier", "zwei"]
-        assert len(hypothesis.tokens) == 6 and hypothesis.tokens[-1] == "[END]"
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("size", [2, 3])
-def test_no_n_gram_occurs_twice(endless, size):
-    def repeats(text):
-        words = text.split()
-        ngrams = [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
-        return len(set(ngrams)) < len(ngrams)
-
-    assert any(map(repeats, endless(FOUR)))
-    assert not any(map(repeats, endless(FOUR, no_repeat_ngram_size=size)))
-
-
 # Attention
 
 
@@ -191,14 +168,6 @@ def test_attention_weights_equal_those_of_the_model(endless, dataset):
             np.testing.assert_allclose(weights, expected[:, :, :rows, :columns], atol=1e-4)
             np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
         assert (np.triu(hypothesis.attention["causal"], 1) == 0).all()
-
-
-@pytest.mark.exhaustive
-def test_return_attention_changes_no_translation(endless):
-    options = {"beam_size": 4, "n_best": 3, "max_length_ratio": 0.5}
-    found = endless.hypotheses(FOUR, return_attention=True, **options)
-    expected = endless.hypotheses(FOUR, **options)
-    assert [[x.tokens for x in y] for y in found] == [[x.tokens for x in y] for y in expected]
 
 
 # Streams
@@ -246,8 +215,3 @@ def test_stream_accepts_a_single_sentence(translate):
 def test_bad_window_is_refused(translate, window):
     with pytest.raises(ValueError, match="`window` must be a positive int"):
         next(translate.stream(["one"], window=window))
-
-
-@pytest.mark.exhaustive
-def test_untrained_model_translates(dataset):
-    assert len(make_translate(make_model(dataset))(FOUR)) == 4

@@ -167,37 +167,6 @@ class TestGreedyAndBeam:
         np.testing.assert_allclose(found["scores"], batched["scores"][rows], rtol=1e-4)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.skipif(JAX, reason="JAX always compiles with XLA")
-@pytest.mark.parametrize("name", some_of(("greedy_search", "beam_search"), quick=("beam_search",)))
-def test_xla_gives_the_same_result(model, name, request):
-    options = {"greedy_search": SearchOptions(), "beam_search": BEAM}[name]
-    expected = request.getfixturevalue(name)(make_request())
-    search = compile_search(model, options, jit_compile=True, with_scores=True)
-    for found, wanted in zip(
-        *(keras.tree.flatten(x) for x in (search(make_request()), expected)), strict=True
-    ):
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.exhaustive  # covered by test_translate_shapes
-@pytest.mark.skipif(
-    keras.config.backend() != "tensorflow", reason="JAX traces each shape, PyTorch none"
-)
-@pytest.mark.parametrize(
-    "options", some_of({"greedy": SearchOptions(), "beam": BEAM}, quick=("beam",))
-)
-def test_one_trace_serves_all_shapes(model, options, monkeypatch):
-    traces, encode = [], model.encode
-    monkeypatch.setattr(
-        model, "encode", lambda *args, **kw: traces.append(0) or encode(*args, **kw)
-    )
-    search = compile_search(model, options)
-    for rows, length in ((range(6), 8), ([0], 9), ([4, 2], 7)):
-        assert search(make_request(rows, length))["tokens"].shape[::2] == (len(rows), length)
-    assert len(traces) == 2  # the first call runs without a graph
-
-
 @pytest.fixture(scope="module")
 def sampling(model):
     options = SearchOptions(temperature=1.5, n_best=3)

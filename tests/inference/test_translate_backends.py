@@ -18,11 +18,6 @@ KINDS = {
     "prefix": {"prefixes": "Ich"},
     "sampling": {"temperature": 1.0, "n_best": 2, "top_k": 50, "top_p": 0.9},
 }
-TRANSLATE = """
-import json
-from test_translate_backends import tokens_of_translations
-print(json.dumps(tokens_of_translations()))
-"""
 IDS = [[5, 3, 0, 0], [4, 6, 7, 3]]
 SAVE = """
 import sys

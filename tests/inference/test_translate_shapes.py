@@ -112,16 +112,6 @@ def test_xla_gives_the_same_result(traced):
             assert [x.score for x in found] == pytest.approx(scores, abs=1e-4)
 
 
-@pytest.mark.exhaustive
-@only_tensorflow
-def test_many_numbers_of_sentences_need_few_shapes_with_xla(traced):
-    model, shapes = traced
-    translate = make_translate(model, batch_tokens=16, jit_compile=True)
-    for number in (1, 2, 3, 4, 9):
-        translate(sentences_of([2] * number))
-    assert shapes == [(1, 4), (4, 4)]
-
-
 @pytest.mark.every_backend
 @pytest.mark.skipif(ON_TENSORFLOW, reason="TensorFlow can run with and without XLA")
 def test_jit_compile_is_refused_where_there_is_no_choice():

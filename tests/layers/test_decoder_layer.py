@@ -1,47 +1,18 @@
 import numpy as np
 import pytest
-from keras import ops
-from layer_contract import (
-    BLOCK_SIZES,
-    BOTH_NORMS,
-    LayerContract,
-    causal,
-    check_dropout,
-    group_settings,
-    normal,
-    numpy,
-    padding,
-)
+from block_contract import DECODER_MASKS, PRE_NORM, OneLayerContract, make_block
+from layer_contract import BOTH_NORMS, causal, normal, numpy
 
 from keras_transformer.layers import DecoderLayer
-from keras_transformer.testing import check_no_future_leak
 
 
-def make(**kwargs):
-    return DecoderLayer(**group_settings({**BLOCK_SIZES, **kwargs}))
-
-
-class Contract(LayerContract):
-    zero_gradients = ("key_projection/bias",)  # a constant in each row of scores
-
-    def inputs(self):
-        return {
-            "x": normal(2, 5, 8),
-            "encoder_output": normal(2, 7, 8, seed=1),
-            "self_attention_mask": causal(2, 5),
-            "cross_attention_mask": padding(7, 3),
-        }
-
-
-class TestPostNorm(Contract):
-    def make(self, **kwargs):
-        return DecoderLayer(**BLOCK_SIZES, **kwargs)
+class TestPostNorm(OneLayerContract):
+    block, masks = DecoderLayer, DECODER_MASKS
 
 
 @pytest.mark.exhaustive  # covered by the contract of the stack
-class TestPreNorm(Contract):
-    def make(self, **kwargs):
-        return make(activation="gelu", norm_first=True, **kwargs)
+class TestPreNorm(OneLayerContract):
+    block, masks, options = DecoderLayer, DECODER_MASKS, PRE_NORM
 
 
 def test_summary_shows_the_parameter_count_with_three_norms():
@@ -54,30 +25,12 @@ def test_summary_shows_the_parameter_count_with_three_norms():
 
 
 @BOTH_NORMS
-def test_graph_shares_the_weights_of_the_layer(norm_first):
-    layer, x, z = (
-        make(norm_first=norm_first),
-        normal(2, 5, 8),
-        normal(2, 5, 8, seed=1),
-    )
-    graph = layer.build_graph(5)
-    np.testing.assert_allclose(numpy(graph([x, z])), numpy(layer(x, z)), atol=1e-6)
-    layer.feed_forward.outer.bias.assign_add(np.arange(8.0))
-    np.testing.assert_allclose(numpy(graph([x, z])), numpy(layer(x, z)), atol=1e-6)
-    assert len(graph.weights) == len(layer.weights)
-
-
-@BOTH_NORMS
 def test_sublayers_are_applied_in_the_order_of_the_paper(norm_first):
-    layer, x, z = (
-        make(norm_first=norm_first),
-        normal(2, 5, 8),
-        normal(2, 7, 8),
-    )
+    layer = make_block(DecoderLayer, norm_first=norm_first)
+    x, z = normal(2, 5, 8), normal(2, 7, 8)
     expected = numpy(layer(x, z))
     adders = (layer.add_norm_1, layer.add_norm_2, layer.add_norm_3)
     norm_1, norm_2, norm_3 = (adder.normalization for adder in adders)
-    x = ops.convert_to_tensor(x)
     if norm_first:
         y = norm_1(x)
         x = x + layer.self_attention(y, y, y)
@@ -91,56 +44,10 @@ def test_sublayers_are_applied_in_the_order_of_the_paper(norm_first):
 
 
 @BOTH_NORMS
-def test_source_padding_changes_nothing(norm_first):
-    layer, x, z = (
-        make(norm_first=norm_first),
-        normal(2, 5, 8),
-        normal(2, 4, 8),
-    )
-    padded = np.concatenate([z, 9 * normal(2, 3, 8, seed=1)], axis=1)
-    y, longer = layer(x, z), layer(x, padded, cross_attention_mask=padding(4, 4, 7)[:2])
-    np.testing.assert_allclose(numpy(longer), numpy(y), atol=1e-5)
-    assert np.abs(numpy(layer(x, padded)) - numpy(y)).max() > 0.01  # the mask has an effect
-
-
-@BOTH_NORMS
-def test_target_padding_changes_nothing(norm_first):
-    layer, x, z = (
-        make(norm_first=norm_first),
-        normal(2, 5, 8),
-        normal(2, 4, 8),
-    )
-    padded = np.concatenate([x, 9 * normal(2, 3, 8, seed=1)], axis=1)
-    y, longer = layer(x, z), layer(padded, z, self_attention_mask=padding(5, 5, 8)[:2])
-    np.testing.assert_allclose(numpy(longer)[:, :5], numpy(y), atol=1e-5)
-
-
-@BOTH_NORMS
-def test_causal_mask_prevents_future_leaks(norm_first):
-    layer, mask = make(norm_first=norm_first), causal(2, 5)
-    z = normal(2, 7, 8, seed=1)
-    check_no_future_leak(lambda x: layer(x, z, self_attention_mask=mask), normal(2, 5, 8))
-
-
-@BOTH_NORMS
 def test_every_position_attends_to_the_whole_source(norm_first):
-    layer, x, z = (
-        make(norm_first=norm_first),
-        normal(2, 5, 8),
-        normal(2, 7, 8),
-    )
+    layer = make_block(DecoderLayer, norm_first=norm_first)
+    x, z = normal(2, 5, 8), normal(2, 7, 8)
     changed = z.copy()
     changed[:, -1] += 1
     y, other = (numpy(layer(x, s, self_attention_mask=causal(2, 5))) for s in (z, changed))
     assert (np.abs(other - y).max(axis=-1) > 1e-4).all()
-
-
-@BOTH_NORMS
-def test_dropout_is_active_only_in_training(norm_first):
-    layer = make(rate=0.5, norm_first=norm_first)
-    check_dropout(layer, normal(2, 5, 8), normal(2, 7, 8))
-
-
-def test_vectors_of_another_size_are_refused():
-    with pytest.raises(ValueError, match=r"must have the size `d_model`=8\. Received: 6"):
-        DecoderLayer(**BLOCK_SIZES)(normal(2, 5, 6), normal(2, 7, 8))

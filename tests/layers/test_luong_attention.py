@@ -31,16 +31,6 @@ class TestDot(Contract):
     arguments = ("dot",)
 
 
-@pytest.mark.exhaustive  # covered by TestMonotonic
-class TestGeneral(Contract):
-    arguments = ("general",)
-
-
-@pytest.mark.exhaustive  # covered by TestPredictive
-class TestConcat(Contract):
-    arguments = ("concat",)
-
-
 class TestMonotonic(Contract):
     arguments = ("general", 2, "monotonic", True)
 

@@ -3,109 +3,60 @@ import numpy as np
 import pytest
 from layer_contract import (
     BAD_RATES,
-    HALF_POLICIES,
-    check_dropout,
+    BLOCK_SIZES,
     check_refused,
-    check_saved,
     check_sizes_are_refused,
     numpy,
-    random_weights,
 )
+from model_contract import ModelContract, variants
 from quick import some_of
 
 from keras_transformer.models import Bert, EncoderClassifier
 from keras_transformer.models.classifier import masked_mean
 from keras_transformer.settings import BlockSettings
 
-SIZES = {"h": 2, "d_k": 3, "d_v": 5, "d_model": 8, "d_ff": 16, "n": 1, "rate": 0.0}
-POOLINGS = pytest.mark.parametrize("pooling", ("first", "mean", "pooler"))
 IDS = np.array([[2, 5, 6, 3, 7, 3], [2, 9, 3, 10, 3, 0]], "int32")
 SEGMENTS = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]], "int32")
 
 
 def make(num_labels=3, pooling="first", rate=0.0, **kwargs):
     pooler = "tanh" if pooling == "pooler" else None
-    body = Bert(11, 8, BlockSettings(**SIZES), pooler=pooler, **kwargs)
+    body = Bert(11, 8, BlockSettings(**BLOCK_SIZES), pooler=pooler, **kwargs)
     return EncoderClassifier(body, num_labels, pooling, rate)
 
 
-def with_random_weights(**kwargs):
-    model = make(**kwargs)
-    model.build((None, None))
-    model.set_weights(random_weights(model))
-    return model
+@variants({x: {"pooling": x} for x in ("first", "mean", "pooler")})
+class TestClassifier(ModelContract):
+    make = staticmethod(make)
 
+    @staticmethod
+    def inputs(variant):
+        return [IDS, SEGMENTS]
 
-@POOLINGS
-def test_output_has_one_logit_per_label(pooling):
-    model = make(pooling=pooling)
-    assert model(IDS[:1]).shape == (1, 3)
-    assert model((IDS, SEGMENTS)).shape == (2, 3)
-    assert model.compute_output_shape((1, 6)) == (1, 3)
-    assert model.compute_output_shape(((None, 6), (None, 6))) == (None, 3)
+    @staticmethod
+    def zero_gradients(variant):
+        return ("key_projection/bias",)
 
+    def test_logits_are_a_projection_of_the_pooled_output(self, variant, model):
+        x = numpy(model.body(IDS))
+        pooled = {
+            "first": x[:, 0],
+            "mean": np.stack([x[0].mean(axis=0), x[1, :5].mean(axis=0)]),
+            "pooler": numpy(model.body.pool(x)),
+        }[variant["pooling"]]
+        np.testing.assert_allclose(numpy(model.pool(IDS)), pooled, atol=1e-5)
+        kernel, bias = model.classifier.get_weights()
+        np.testing.assert_allclose(numpy(model(IDS)), pooled @ kernel + bias, atol=1e-4)
 
-@POOLINGS
-def test_logits_are_a_projection_of_the_pooled_output(pooling):
-    model = with_random_weights(pooling=pooling)
-    x = numpy(model.body(IDS))
-    pooled = {
-        "first": x[:, 0],
-        "mean": np.stack([x[0].mean(axis=0), x[1, :5].mean(axis=0)]),
-        "pooler": numpy(model.body.pool(x)),
-    }
-    np.testing.assert_allclose(numpy(model.pool(IDS)), pooled[pooling], atol=1e-5)
-    kernel, bias = model.classifier.get_weights()
-    np.testing.assert_allclose(numpy(model(IDS)), pooled[pooling] @ kernel + bias, atol=1e-4)
-
-
-@POOLINGS
-def test_padding_changes_nothing(pooling):
-    model = with_random_weights(pooling=pooling)
-    longer = np.pad(IDS, ((0, 0), (0, 2)))
-    np.testing.assert_allclose(numpy(model(longer)), numpy(model(IDS)), atol=1e-4)
+    def test_padding_changes_nothing(self, variant, model):
+        longer = np.pad(IDS, ((0, 0), (0, 2)))
+        np.testing.assert_allclose(numpy(model(longer)), numpy(model(IDS)), atol=1e-4)
 
 
 def test_masked_mean_of_all_padding_is_zero():
     x = np.ones((2, 3, 4), "float32")
     found = numpy(masked_mean(x, np.array([[0, 0, 0], [5, 0, 0]])))
     np.testing.assert_array_equal(found, [[0] * 4, [1] * 4])
-
-
-class TestSaving:
-    @POOLINGS
-    def test_recreated_from_its_config(self, pooling):
-        model = make(pooling=pooling, dtype="mixed_bfloat16")
-        recreated = EncoderClassifier.from_config(model.get_config())
-        assert recreated.get_config() == model.get_config()
-        assert recreated.dtype_policy.name == "mixed_bfloat16"
-        y = numpy(model(IDS))
-        recreated(IDS)
-        recreated.set_weights(model.get_weights())
-        np.testing.assert_allclose(numpy(recreated(IDS)), y, atol=1e-6)
-
-    @POOLINGS
-    def test_saved_and_loaded(self, pooling, tmp_path, process):
-        model = with_random_weights(pooling=pooling)
-        check_saved(model, [IDS, SEGMENTS], tmp_path, process)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", HALF_POLICIES)
-@POOLINGS
-def test_half_precision_is_finite_even_for_all_padding(pooling, policy):
-    model = make(pooling=pooling, dtype=policy)
-    ids = IDS * np.array([[1], [0]], "int32")
-    assert np.isfinite(numpy(model(ids))).all()
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    jit_compile = keras.config.backend() == "jax"
-    model.compile("sgd", loss, auto_scale_loss=False, jit_compile=jit_compile)
-    assert np.isfinite(model.train_on_batch(ids, np.array([0, 2])))
-    assert all(np.isfinite(numpy(w)).all() for w in model.weights)
-
-
-def test_dropout_is_active_only_in_training():
-    check_dropout(make(rate=0.5), IDS)
 
 
 @pytest.mark.slow

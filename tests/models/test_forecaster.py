@@ -1,70 +1,38 @@
 import keras
 import numpy as np
 import pytest
-from layer_contract import (
-    HALF_POLICIES,
-    check_saved,
-    check_sizes_are_refused,
-    normal,
-    numpy,
-    random_weights,
-)
+from layer_contract import check_sizes_are_refused, normal, numpy
+from model_contract import ModelContract, variants
 
 from keras_transformer.models import Forecaster
 
-BOTH = pytest.mark.parametrize("attention", (False, True), ids=("last", "attention"))
 X = normal(4, 20, 1)
 
 
-def make(attention, **kwargs):
-    model = Forecaster(2, 20, attention, **kwargs)
-    model.build((None, 20, 1))
-    model.set_weights(random_weights(model))
-    return model
+@variants({"last": {"attention": False}, "attention": {"attention": True}})
+class TestForecaster(ModelContract):
+    test_dropout_is_active_only_in_training = None  # it has none
 
+    @classmethod
+    def make(cls, **kwargs):
+        return Forecaster(2, 20, **kwargs)
 
-@pytest.mark.parametrize(("attention", "parameters"), [(False, 11), (True, 33)])
-def test_parameter_counts_match_the_published_ones(attention, parameters):
-    model = make(attention)
-    assert model.count_params() == parameters
-    assert model(X).shape == model.compute_output_shape(X.shape) == (4, 1)
+    @staticmethod
+    def inputs(variant):
+        return X
 
+    def test_output_depends_on_the_input_steps(self, variant, model):
+        for t in (0, 7, 19) if variant["attention"] else (18, 19):
+            changed = X.copy()
+            changed[:, t] += 1
+            assert (np.abs(numpy(model(changed)) - numpy(model(X))) > 1e-6).all()
 
-@BOTH
-def test_output_depends_on_the_input_steps(attention):
-    model = make(attention)
-    for t in (0, 7, 19) if attention else (18, 19):
-        changed = X.copy()
-        changed[:, t] += 1
-        assert (np.abs(numpy(model(changed)) - numpy(model(X))) > 1e-6).all()
-
-
-@BOTH
-def test_saved_and_loaded(attention, tmp_path, process):
-    inputs = keras.Input((20, 1))
-    model = keras.Model([inputs], make(attention)(inputs))
-    check_saved(model, [X], tmp_path, process)
-
-
-@BOTH
-def test_recreated_from_its_config(attention):
-    model = make(attention, name="another")
-    recreated = Forecaster.from_config(model.get_config())
-    recreated.build((None, 20, 1))
-    recreated.set_weights(model.get_weights())
-    np.testing.assert_allclose(numpy(recreated(X)), numpy(model(X)))
-    assert recreated.get_config() == model.get_config()
-
-
-@BOTH
-@pytest.mark.parametrize("policy", HALF_POLICIES)
-def test_half_precision_is_close_to_single_precision(attention, policy):
-    found = numpy(make(attention, dtype=policy)(X))
-    np.testing.assert_allclose(found, numpy(make(attention)(X)), atol=0.1)
+    def test_parameter_count_matches_the_published_one(self, variant, model):
+        assert model.count_params() == (33 if variant["attention"] else 11)
 
 
 @pytest.mark.slow
-@BOTH
+@pytest.mark.parametrize("attention", (False, True), ids=("last", "attention"))
 def test_learns_to_forecast_a_sine_wave(attention):
     waves = np.sin(np.linspace(0, 60, 400))
     windows = np.lib.stride_tricks.sliding_window_view(waves, 21).astype("float32")

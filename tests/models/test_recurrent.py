@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from layer_contract import BAD_RATES, check_refused, check_sizes_are_refused, numpy
+from model_contract import variants
 from quick import some_of
 from translator_contract import (
     SOURCE,
@@ -8,7 +9,6 @@ from translator_contract import (
     VOCABULARIES,
     LearningContract,
     TranslatorContract,
-    variants,
 )
 
 from keras_transformer.layers import record_attention

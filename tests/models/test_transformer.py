@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import pytest
 from layer_contract import check_refused, check_sizes_are_refused, group_settings, numpy
+from model_contract import variants
 from translator_contract import (
     SOURCE,
     TARGET,
@@ -10,7 +11,6 @@ from translator_contract import (
     LearningContract,
     TranslatorContract,
     logits_of,
-    variants,
 )
 
 from keras_transformer.inference.translate import Translate

@@ -16,8 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-from faults import FAULTS
+from typing import NamedTuple
 
 PACKAGE = "keras_transformer"
 # The tests of `make test`, and if they pass, those of `make test-slow`.
@@ -34,6 +33,42 @@ def note():
             noted.write(file + "\\n")
 atexit.register(note)
 """
+
+
+class Fault(NamedTuple):
+    """A change of one line of the package.
+
+    Args:
+        name: a short description.
+        where: the class, function or method whose source holds the line, such as "Dropout.call".
+        before: text that occurs exactly once in that source.
+        after: the text that replaces it.
+        tests: the cheapest test files that should fail, relative to the repository root.
+        backend: the Keras backend that runs them.
+    """
+
+    name: str
+    where: str
+    before: str
+    after: str
+    tests: list[str]
+    backend: str
+
+
+def read_faults(path):
+    """Returns the faults that are listed in a file, which says how."""
+    blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
+    return [make_fault(*block.splitlines()) for block in blocks if block[0] != "#"]
+
+
+def make_fault(name, place, before, after):
+    where, tests = place.split(": ")
+    where, _, backend = where.partition(" on ")
+    files = [f"tests/{file}.py" for file in tests.split()]
+    return Fault(name, where, before[2:], after[2:], files, backend or "tensorflow")
+
+
+FAULTS = read_faults(Path(__file__).with_name("faults.txt"))
 
 
 def definitions(folder):
@@ -54,7 +89,7 @@ def locate(fault, places):
     """Returns where to inject a fault: the file, its lines, the first and last one, and the text.
 
     Args:
-        fault: one of the `FAULTS`.
+        fault: a `Fault`.
         places: what `definitions` yields.
 
     Raises:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pytest
-from run_script import run_script
+from run_script import refusal, run_script
 from translating import write_run
 
 from keras_transformer.data.corpus import bundled_run_path
@@ -29,5 +29,4 @@ def test_it_opens_the_page_of_a_run(tmp_path, monkeypatch, arguments, title, ope
 
 
 def test_a_missing_run_is_refused(folder):
-    error = run_script("demo.py", "nowhere", folder=folder, expected=2)
-    assert error.startswith("demo.py: error: ") and "nowhere" in error
+    assert "nowhere" in refusal("demo.py", "nowhere", folder=folder)

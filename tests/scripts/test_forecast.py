@@ -1,18 +1,11 @@
 """forecast.py as a user runs it."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from run_script import run_script
-
-
-def sunspots():
-    path = Path(__file__).resolve().parents[3] / "shared" / "data" / "monthly-sunspots.csv"
-    if not path.exists():
-        pytest.skip(f"needs the shared data file {path.name}")
-    return path
+from run_script import refusal, run_script
+from shared_data import shared
 
 
 @pytest.mark.slow
@@ -20,7 +13,8 @@ def test_sunspot_errors_are_at_most_the_published_ones(tmp_path):
     """Takes the median of three runs, because a single one depends on its initial weights."""
     errors = []
     for seed in range(3):
-        output = run_script("forecast.py", "--csv", sunspots(), "--seed", seed, folder=tmp_path)
+        flags = ["--csv", shared("monthly-sunspots.csv"), "--seed", seed]
+        output = run_script("forecast.py", *flags, folder=tmp_path)
         parameters, training, test = output.splitlines()
         assert parameters == "19 parameters"
         assert training.startswith("training: 187 windows, ")
@@ -56,15 +50,12 @@ def test_column_and_model_size_can_be_chosen(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--csv", "missing.csv"], "No such file or directory: 'missing.csv'"),
         (["--csv", "file.csv", "--column", "z"], "choose one of ['t', 'x']. Received: 'z'"),
         (["--csv", "file.csv"], "longer than a window of 12"),
         (["--units", "-1"], "--units: must be an integer from 1 to 65536. Received: -1"),
         (["--steps", "0"], "--steps: must be an integer from 1 to 65536. Received: 0"),
-        (["--epochs", "0"], "--epochs: must be an integer from 1 to 1000000. Received: 0"),
     ],
 )
 def test_invalid_arguments_are_refused(tmp_path, flags, message):
     (tmp_path / "file.csv").write_text("t,x\n1,2\n2,3\n")
-    error = run_script("forecast.py", *flags, folder=tmp_path, expected=2).splitlines()[-1]
-    assert error.startswith("forecast.py: error: ") and message in error
+    assert message in refusal("forecast.py", *flags, folder=tmp_path)

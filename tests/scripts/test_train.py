@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from other_backends import run_on
 from quick import some_of
-from run_script import SCRIPTS, run_script
+from run_script import SCRIPTS, refusal, run_script
 from tiny import PAIRS
 
 from keras_transformer import RunConfig, RunFolder, __version__, train_run
@@ -86,17 +86,6 @@ def test_the_run_is_a_folder_of_data_files(folder, output):
     assert len(RunFolder(run).read_history()) == 2
 
 
-@pytest.mark.exhaustive
-def test_translate_reads_arguments_standard_input_and_files(folder, output):
-    given = run_script("translate.py", "runs/numbers", "one two", "five", folder=folder)
-    assert len(given.splitlines()) == 2
-    text = "one two\nfive\n"
-    piped = run_script("translate.py", "runs/numbers", folder=folder, text=text)
-    (folder / "sentences.txt").write_text(text)
-    read = run_script("translate.py", "runs/numbers", "--file", "sentences.txt", folder=folder)
-    assert given == piped == read
-
-
 def test_evaluate_reproduces_the_scores_of_training(folder, output):
     printed = run_script("evaluate.py", "runs/numbers", folder=folder)
     scores = [line for line in output.splitlines() if line.startswith(("BLEU", "chrF"))]
@@ -111,9 +100,7 @@ def test_evaluate_scores_a_file_with_several_references(folder, output):
     assert printed.startswith("runs/numbers: 2 sentences of own.tsv, engine auto\nBLEU ")
     assert "nrefs:var" in printed and "\nexact " in printed
     (folder / "own.tsv").write_text("one\n", encoding="utf-8")
-    error = run_script(
-        "evaluate.py", "runs/numbers", "--test", "own.tsv", folder=folder, expected=2
-    )
+    error = refusal("evaluate.py", "runs/numbers", "--test", "own.tsv", folder=folder)
     assert "own.tsv must have lines of a source and its references" in error
 
 
@@ -123,23 +110,21 @@ def test_plot_losses_plots_one_run_or_several(folder, output):
         "plot_losses.py", "runs/numbers", "runs/numbers", "--output", "both.svg", folder=folder
     )
     assert (folder / "both.svg").read_text().startswith("<?xml")
-    run_script("plot_losses.py", "runs/numbers", "runs/numbers", folder=folder, expected=2)
+    refusal("plot_losses.py", "runs/numbers", "runs/numbers", folder=folder)
 
 
 def test_a_run_resumes_only_with_its_own_settings_and_data(folder, output):
     again = ["--data", "numbers.tsv"]
-    error = run_script("train.py", *again, folder=folder, expected=2)
-    assert "resume it with --resume" in error
-    error = run_script("train.py", *again, "--resume", "--n", "2", folder=folder, expected=2)
+    assert "resume it with --resume" in refusal("train.py", *again, folder=folder)
+    error = refusal("train.py", *again, "--resume", "--n", "2", folder=folder)
     assert "Received: {'n': 2}" in error
     tiny = ["--recipe", "tiny", "--run", "runs/numbers"]
-    error = run_script("train.py", *again, "--resume", *tiny, folder=folder, expected=2)
+    error = refusal("train.py", *again, "--resume", *tiny, folder=folder)
     assert "leave these out" in error and "'d_model': 64" in error
     other = "".join(f"{word}\t{word}\n" for word in "abcdefghijklmnopqrst")
     (folder / "other.tsv").write_text(other)
     arguments = ["--run", "runs/numbers", "--resume", "--data", "other.tsv"]
-    error = run_script("train.py", *arguments, folder=folder, expected=2)
-    assert "was started with different data" in error
+    assert "was started with different data" in refusal("train.py", *arguments, folder=folder)
     assert json.loads((folder / "runs/numbers/config.json").read_text())["data"] == "numbers.tsv"
 
 
@@ -191,8 +176,7 @@ def test_bad_data_is_a_clear_error_and_leaves_no_run(folder):
     for name, content in files.items():
         (folder / name).write_bytes(content)
     for name in ("missing.pkl", *files):
-        error = run_script("train.py", "--data", name, folder=folder, expected=2)
-        assert error.splitlines()[-1].startswith("train.py: error: "), error
+        refusal("train.py", "--data", name, folder=folder)
         assert not (folder / "runs" / Path(name).stem).exists()
     assert not (folder / "hacked").exists()
 
@@ -203,15 +187,12 @@ def test_bad_data_is_a_clear_error_and_leaves_no_run(folder):
         ["--n-sentences", "1000000"],
         ["--d-model", "30", "--h", "4"],
         ["--d-model", "15", "--h", "3"],
-        ["--epochs", "0"],
         ["--dtype", "int8"],
-        ["--rate", "1.5"],
     ],
 )
 def test_invalid_settings_are_refused_and_leave_no_run(folder, arguments):
     run = ["--run", "runs/invalid", "--data", "numbers.tsv"]
-    error = run_script("train.py", *run, *arguments, folder=folder, expected=2)
-    assert "Received: " in error.splitlines()[-1]
+    assert "Received: " in refusal("train.py", *run, *arguments, folder=folder)
     assert not (folder / "runs/invalid").exists()
 
 
@@ -219,18 +200,8 @@ def test_invalid_settings_are_refused_and_leave_no_run(folder, arguments):
 def test_a_folder_that_is_not_a_run_is_a_clear_error(folder, script):
     (folder / "empty").mkdir(exist_ok=True)
     arguments = ["empty", "one"] if script == "translate.py" else ["empty"]
-    error = run_script(script, *arguments, folder=folder, expected=2)
+    error = refusal(script, *arguments, folder=folder)
     assert "empty is not a finished run: it has no " in error
-
-
-@pytest.mark.exhaustive
-def test_each_line_of_a_file_is_translated_separately(folder, output):
-    lines = ["\ufeffone", "two\u2028three", "", "four\x0cfive"]
-    (folder / "lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    printed = run_script("translate.py", "runs/numbers", "--file", "lines.txt", folder=folder)
-    given = ["one", *lines[1:]]
-    alone = [run_script("translate.py", "runs/numbers", "--", x, folder=folder) for x in given]
-    assert printed == "".join(alone)
 
 
 def test_runs_with_the_same_name_are_plotted_separately(folder, output):
@@ -243,7 +214,7 @@ def test_runs_with_the_same_name_are_plotted_separately(folder, output):
 
 @pytest.mark.parametrize("recipe", sorted({*RECIPES} - {"tiny", "base", "book"}))
 def test_a_recipe_needs_only_its_data(folder, recipe):
-    error = run_script("train.py", "--recipe", recipe, folder=folder, expected=2)
+    error = refusal("train.py", "--recipe", recipe, folder=folder)
     assert "error: No file of sentence pairs here" in error or "can be streamed" in error
     assert not (folder / "runs" / recipe).exists()
 
@@ -304,14 +275,14 @@ def test_a_streamed_run_with_all_options(folder):
     scores = run_script("evaluate.py", "runs/all", *flags, folder=folder)
     assert "tok:none" in scores and "15 sentences of the test part" in scores
     flags = ["one two", "--weights"]
-    missing = run_script("translate.py", "runs/all", *flags, "epoch-9", folder=folder, expected=2)
+    missing = refusal("translate.py", "runs/all", *flags, "epoch-9", folder=folder)
     assert "it has no weights/epoch-9.weights.h5" in missing
     run_script("translate.py", "runs/all", *flags, "average", folder=folder)
     resume = ["--run", "runs/all", "--resume", "--epochs", "3"]
     [[batches, *others]] = run.read_block_stats()
     # Resuming fails if it is used. Two more, because two batches each are accumulated.
     run.write_block_stats([[batches + 2, *others]])
-    assert "batches.json" in run_script("train.py", *resume, folder=folder, expected=2)
+    assert "batches.json" in refusal("train.py", *resume, folder=folder)
     run.write_block_stats([[batches, *others]])
     again = run_script("train.py", *resume, folder=folder)
     assert "Epoch 3/3" in again and "Epoch 2/3" not in again
@@ -326,5 +297,5 @@ def test_recurrent_translators_are_trained_and_used_the_same_way(folder, output,
     picture = ["--attention", "recurrent.png", "--beam", "2"]
     assert run_script("translate.py", run, "one two", *picture, folder=folder)
     assert (folder / "recurrent.png").stat().st_size > 1000
-    error = run_script("export.py", run, "--to", "ctranslate2", folder=folder, expected=2)
+    error = refusal("export.py", run, "--to", "ctranslate2", folder=folder)
     assert "takes only a built `TransformerModel`" in error

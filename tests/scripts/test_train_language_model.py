@@ -4,7 +4,7 @@ import re
 
 import keras
 import pytest
-from run_script import run_script
+from run_script import refusal, run_script
 
 from keras_transformer import Generate, WordTokenizer
 
@@ -41,6 +41,5 @@ def test_training_on_prefixes(tmp_path):
 def test_unusable_files_are_refused(tmp_path, text, message):
     if text is not None:
         (tmp_path / "text.txt").write_text(text)
-    error = run_script("train_language_model.py", "text.txt", folder=tmp_path, expected=2)
-    assert error.startswith("train_language_model.py: error: ") and message in error
+    assert message in refusal("train_language_model.py", "text.txt", folder=tmp_path)
     assert not (tmp_path / "runs").exists()

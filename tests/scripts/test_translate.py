@@ -4,7 +4,7 @@ import re
 import shutil
 
 import pytest
-from run_script import Terminal, capture_script, run_script
+from run_script import Terminal, capture_script, refusal, run_script
 from translating import shared_translate
 
 import keras_transformer as kt
@@ -44,8 +44,7 @@ def test_without_a_run_the_newest_one_below_runs_translates(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["./missing", "missing/run"])
 def test_an_argument_with_a_slash_is_a_run(tmp_path, name):
-    error = run_script("translate.py", name, folder=tmp_path, expected=2)
-    assert "is not a finished run" in error
+    assert "is not a finished run" in refusal("translate.py", name, folder=tmp_path)
 
 
 def test_it_translates_standard_input(folder):
@@ -72,7 +71,7 @@ def test_it_translates_a_whole_document(folder):
     assert run_script(*command, "--output", "b.txt", folder=folder) == ""
     assert (folder / "b.txt").read_bytes() == expected.encode()
     (folder / "a.txt").write_bytes(b"\xff")
-    error = run_script(*command, "--output", "b.txt", folder=folder, expected=2)
+    error = refusal(*command, "--output", "b.txt", folder=folder)
     assert "line 1 of a.txt is not UTF-8" in error
     assert (folder / "b.txt").read_bytes() == expected.encode()
 
@@ -152,23 +151,16 @@ def test_it_plots_the_attention_weights(folder):
         (["--attention", "no.png", "one", "two"], "--attention plots one sentence"),
         (["--attention", "no.png"], "--attention plots one sentence"),
         (["--attention", "no.png", "--file", "x.txt"], "--attention plots one sentence"),
-        (["--file", "x.txt", "one"], "give sentences or a file, not both"),
         (["--document", "en", "one"], "--document LANGUAGE requires --file"),
         (["--document", "en", "--file", "a.md", "--beam", "2", "--n-best", "2"], "one translation"),
         (["--document", "en", "--file", "latin.docx"], "must be a file of the kind .txt"),
         (["--file", "missing.txt"], "No such file or directory: 'missing.txt'"),
         (["--file", "latin.txt"], "line 1 of latin.txt is not UTF-8; save the file as UTF-8"),
         (["--attention", "no.png", " "], "no attention weights to plot: the sentence has no words"),
-        (["--beam", "0", "one"], "`beam_size` must be a positive int. Received: beam_size=0"),
-        (["--beam", "many", "one"], "argument --beam: invalid int value: 'many'"),
-        (["--n-best", "0", "one"], "Received: n_best=0"),
-        (["--beam", "2", "--n-best", "3", "one"], "Received: n_best=3, beam_size=2"),
         (["one " * 1025], "Sentence 1 is too long: split it"),
     ],
 )
 def test_invalid_arguments_are_refused(folder, arguments, message):
     (folder / "latin.txt").write_bytes("für\n".encode("latin-1"))
-    error = run_script("translate.py", "run", *arguments, folder=folder, expected=2)
-    last = error.splitlines()[-1]
-    assert last.startswith("translate.py: error: ") and message in last
+    assert message in refusal("translate.py", "run", *arguments, folder=folder)
     assert not (folder / "no.png").exists()

@@ -4,7 +4,7 @@ import h5py
 import keras
 import numpy as np
 import pytest
-from run_script import run_script
+from run_script import refusal, run_script
 from tiny import make_dataset, make_model
 
 from keras_transformer import RunConfig, RunFolder
@@ -85,6 +85,4 @@ def test_refuses_missing_damaged_and_mismatched_files(run, tmp_path):
 def test_the_script_averages_checkpoints(run, tmp_path):
     out = run_script("average_checkpoints.py", run.path, "--last", "2", folder=tmp_path)
     assert "--weights average" in out and run.weights_file("average").exists()
-    assert "error: " in run_script(
-        "average_checkpoints.py", run.path, "--last", "9", folder=tmp_path, expected=2
-    )
+    refusal("average_checkpoints.py", run.path, "--last", "9", folder=tmp_path)

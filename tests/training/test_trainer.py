@@ -1,6 +1,5 @@
 """Trainer: reproducible runs, exact resumption after interrupts and kills, early stopping."""
 
-import dataclasses
 import itertools
 import json
 import os
@@ -93,28 +92,6 @@ def test_it_learns_to_translate(dataset, tmp_path):
     assert translate("two") in WORDS.values()
 
 
-@pytest.mark.exhaustive  # covered by the run that is interrupted and resumed
-def test_a_dataset_is_enough_to_load_the_run(dataset, tmp_path):
-    def make(dataset):
-        trainer = make_trainer(dataset, tmp_path)
-        trainer.dataset = dataset
-        return trainer
-
-    batches, trainer = make_batches(dataset), make(dataset)
-    trainer.train(*batches, 1)
-    run, sources = RunFolder(tmp_path), [source for source, _ in dataset.test[:9]]
-    translate = Translate(trainer.model, dataset.source_tokenizer, dataset.target_tokenizer)
-    assert Translate.from_run(tmp_path)(sources) == translate(sources)
-    assert run.exists and run.read_test() == dataset.test
-    history, _ = make(dataset).train(*batches, 2)
-    assert [row["epoch"] for row in history] == [1, 2]
-    with pytest.raises(ValueError, match="by a `Trainer` without a `RunConfig`"):
-        train_run(RunConfig(), tmp_path)
-    other = dataclasses.replace(dataset, test=dataset.test[1:])
-    with pytest.raises(ValueError, match="different data"):
-        make(other).train(*batches, 3)
-
-
 def test_a_config_does_not_describe_a_changed_model(dataset, tmp_path):
     class Variant(TransformerModel):
         pass
@@ -123,13 +100,6 @@ def test_a_config_does_not_describe_a_changed_model(dataset, tmp_path):
     trainer = Trainer(model, "adam", tmp_path, config=config, dataset=dataset)
     with pytest.raises(ValueError, match=r"omit `config`.* Received: the model is a Variant"):
         trainer.train(*make_batches(dataset), 1)
-
-
-@pytest.mark.exhaustive  # covered by the run that is interrupted
-def test_the_same_seed_gives_the_same_run(dataset, uninterrupted, tmp_path):
-    trainer = make_trainer(dataset, tmp_path)
-    history, _ = trainer.train(*make_batches(dataset), EPOCHS)
-    assert_same_run(trainer, history, uninterrupted)
 
 
 @pytest.mark.exhaustive
@@ -188,34 +158,12 @@ def test_a_second_ctrl_c_stops_immediately():
         signal.raise_signal(signal.SIGINT)
 
 
-KILLED = """
-import os, signal, sys
-from test_trainer import CallAt, make_batches, make_dataset, make_trainer, backend_module, EPOCHS
-backend_module().make_deterministic()
-dataset = make_dataset()
-batches, validation = make_batches(dataset)
-stop = CallAt(batches, 2, 5, lambda: os.kill(os.getpid(), signal.SIGKILL))
-make_trainer(dataset, sys.argv[1]).train(stop, validation, EPOCHS)
-"""
-
-
 def in_another_process(program, folder):
     """Returns arguments for `subprocess.Popen` that run a program of these tests."""
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, os.path.dirname(here)])
     environment = {**os.environ, "KERAS_BACKEND": keras.backend.backend(), "PYTHONPATH": path}
     return {"args": [sys.executable, "-c", program, str(folder)], "env": environment}
-
-
-@pytest.mark.exhaustive  # covered by the run that is killed at random times
-def test_a_killed_run_resumes_exactly(dataset, uninterrupted, tmp_path):
-    process = in_another_process(KILLED, tmp_path)
-    killed = subprocess.run(**process, capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert len(RunFolder(tmp_path).read_history()) == 2
-    resumed = make_trainer(dataset, tmp_path)
-    history, _ = resumed.train(*make_batches(dataset), EPOCHS)
-    assert_same_run(resumed, history, uninterrupted)
 
 
 MANY_EPOCHS = 60

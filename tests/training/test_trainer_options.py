@@ -1,10 +1,7 @@
 """Trainer with float16, EMA, gradient accumulation, clipping, BLEU monitoring and logging."""
 
 import dataclasses
-import os
 import signal
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -110,32 +107,6 @@ def test_an_interrupted_run_resumes_exactly(dataset, options, uninterrupted, tmp
     assert interrupted and len(history) == 1
     resumed = make_trainer(dataset, tmp_path, **options)  # with another loss scale
     history, _ = resumed.train(batches, validation, EPOCHS)
-    assert_same(resumed, history, uninterrupted)
-
-
-KILLED = """
-import os, signal, sys
-import test_trainer_options as t
-t.backend_module().make_deterministic()
-dataset, options = t.make_dataset(), t.OPTIONS["all"]
-batches, validation = t.make_batches(dataset, **options)
-stop = t.CallAt(batches, 1, 4, lambda: os.kill(os.getpid(), signal.SIGKILL))
-t.make_trainer(dataset, sys.argv[1], t.LARGE_SCALE, **options).train(stop, validation, t.EPOCHS)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", ["all"], indirect=True)
-def test_a_killed_run_resumes_exactly(dataset, options, uninterrupted, tmp_path):
-    """The kill is in the middle of an accumulated update."""
-    here = os.path.dirname(__file__)
-    path = os.pathsep.join([here, os.path.dirname(here)])
-    environment = {**os.environ, "KERAS_BACKEND": keras.config.backend(), "PYTHONPATH": path}
-    command = [sys.executable, "-c", KILLED, str(tmp_path)]
-    killed = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    resumed = make_trainer(dataset, tmp_path, **options)
-    history, _ = resumed.train(*make_batches(dataset, **options), EPOCHS)
     assert_same(resumed, history, uninterrupted)
 
 
@@ -303,14 +274,6 @@ def test_a_run_with_bleu_cannot_resume_without_it(dataset, scored):
         trainer.train(*make_batches(dataset), 10)
 
 
-@pytest.mark.exhaustive
-def test_a_run_without_bleu_cannot_resume_with_it(dataset, tmp_path):
-    batches = make_batches(dataset)
-    make_scored_trainer(dataset, tmp_path, [], monitor="loss", bleu=None).train(*batches, 1)
-    with pytest.raises(ValueError, match="start a new run"):
-        make_scored_trainer(dataset, tmp_path, [1.0]).train(*batches, 2)
-
-
 def fail(*arguments):
     raise TypeError("code of the user")
 
@@ -374,12 +337,3 @@ def test_an_epoch_whose_evaluation_fails_is_not_trained_again(dataset, scored, t
     untouched = CallAt(batches, 1, 0, lambda: pytest.fail("the second epoch is trained again"))
     history, _ = resumed.train(untouched, validation, 9)
     assert_same(resumed, history, scored)
-
-
-@pytest.mark.exhaustive
-def test_a_loss_that_is_not_finite_replaces_no_checkpoint(dataset, tmp_path):
-    trainer = make_scored_trainer(dataset, tmp_path, [1.0, FloatingPointError("NaN")])
-    with pytest.raises(FloatingPointError):
-        trainer.train(*make_batches(dataset), 2)
-    saved = Checkpoints(trainer.run.checkpoints, trainer.model, trainer.optimizer).restore()
-    assert (saved["epoch"], saved["batch"]) == (1, 0)

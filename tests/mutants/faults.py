@@ -408,6 +408,14 @@ FAULTS = (
         "objectives/test_optimizer",
     ),
     _fault(
+        "bias correction of Adam off by one on PyTorch",
+        "InPlaceAdam.apply",
+        "int(self.iterations) + 1",
+        "int(self.iterations) + 2",
+        "objectives/test_optimizer",
+        backend="torch",
+    ),
+    _fault(
         "beta_2 of the paper not used in runs",
         "make_optimizer",
         "beta_1, beta_2 = 0.9, 0.98",

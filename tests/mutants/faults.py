@@ -105,8 +105,8 @@ FAULTS = (
     _fault(
         "residual connection missing",
         "AddNormalization.call",
-        "x + self.dropout(sublayer_output)",
-        "self.dropout(sublayer_output)",
+        "x + apply_dropout(",
+        "apply_dropout(",
         "layers/test_add_normalization",
     ),
     _fault(

@@ -22,7 +22,10 @@ TENSORFLOW_FILES = {
     "keras_transformer/export/saved_model.py",
 }
 JAX_FILES = {"keras_transformer/backends/jax.py"}
-TORCH_FILES = {"keras_transformer/backends/torch.py"}
+TORCH_FILES = {
+    "keras_transformer/backends/torch.py",
+    "keras_transformer/backends/torch_adam.py",
+}
 
 # Top-level packages and modules from high to low; each may import only those below it.
 ORDER = (

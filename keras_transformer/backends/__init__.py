@@ -38,6 +38,10 @@ def adam_class() -> type[keras.optimizers.Adam]:
 
         return FusedAdam
     if keras.config.backend() == "torch":
+        from keras_transformer.backends.torch_adam import InPlaceAdam
+
+        if backend_module().describe_device().is_cpu:
+            return InPlaceAdam
         # Instances have another class, which updates all variables together. On JAX, making one
         # would start its devices, and then several processes could no longer join.
         return type(keras.optimizers.Adam())

@@ -138,7 +138,8 @@ def _attend(layer, memory=None, mask=None):
 
 
 def check_encoder_layer(yours):
-    x, mask = _vectors(5), np.arange(5)[None, None] < np.array([5, 3])[:, None, None]
+    x = keras.ops.convert_to_tensor(_vectors(5))  # PyTorch adds no array to a tensor
+    mask = np.arange(5)[None, None] < np.array([5, 3])[:, None, None]
     layer, t = make(yours, "EncoderLayer", 2, 8, 12, 0.5), kt.EncoderLayer(settings=SIZES)
     t(x)
     shake(t)
@@ -181,7 +182,7 @@ def _check_dropout(layer, *inputs, **options):
 
 
 def check_decoder_layer(yours):
-    x, z = _vectors(4), _vectors(5, seed=1)
+    x, z = (keras.ops.convert_to_tensor(_vectors(4 + i, seed=i)) for i in range(2))
     causal = np.tile(np.tri(4, dtype=bool), (2, 1, 1))
     cross = np.arange(5)[None, None] < np.array([5, 3])[:, None, None]
     layer, t = make(yours, "DecoderLayer", 2, 8, 12, 0.5), kt.DecoderLayer(settings=SIZES)

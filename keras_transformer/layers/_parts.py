@@ -21,9 +21,12 @@ class PartsMixin:
     _replaced: tuple[str, ...] = ()  # whose parts were replaced
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):  # Keras sets such attributes in every call
+            super().__setattr__(name, value)
+            return
         is_known = name in vars(self) or name in self._parts
         old = getattr(self, name) if is_known else None
-        if name.startswith("_") or value is old or not layers_in([old, value]):
+        if value is old or not layers_in([old, value]):
             super().__setattr__(name, value)
             return
         self._parts = tuple(dict.fromkeys([*self._parts, name]))

@@ -7,7 +7,7 @@ import keras
 from keras_transformer._utils.checks import check_choice, check_positive
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin, build_part
-from keras_transformer.layers.dropout import Dropout
+from keras_transformer.layers.dropout import Dropout, apply_dropout
 from keras_transformer.layers.layer_normalization import make_normalization
 from keras_transformer.settings import EPSILON, NORMALIZATIONS, BlockSettings, names_ours
 
@@ -90,17 +90,18 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         """
         return self.normalization(x) if self.norm_first else x
 
-    def call(self, x: Tensor, sublayer_output: Tensor) -> Tensor:
+    def call(self, x: Tensor, sublayer_output: Tensor, training: bool = False) -> Tensor:
         """Adds the output of the sub-layer to `x`.
 
         Args:
             x: the residual, (..., D): the value passed to `sublayer_input`.
             sublayer_output: output of the sub-layer, (..., D).
+            training: whether dropout is active.
 
         Returns:
             (..., D), normalized unless `norm_first`.
         """
-        x = x + self.dropout(sublayer_output)
+        x = x + apply_dropout(self.dropout, sublayer_output, training)
         return x if self.norm_first else self.normalization(x)
 
     def get_config(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import keras
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin, build_part
-from keras_transformer.layers.dropout import Dropout
+from keras_transformer.layers.dropout import Dropout, apply_dropout
 from keras_transformer.settings import BlockSettings, names_ours
 
 
@@ -82,17 +82,18 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         build_part(self.outer, (*x_shape[:-1], self.d_ff))
         self.built = True
 
-    def call(self, x: Tensor) -> Tensor:
+    def call(self, x: Tensor, training: bool = False) -> Tensor:
         """Applies the network to each position.
 
         Args:
             x: (..., any).
+            training: whether dropout is active.
 
         Returns:
             (..., d_model).
         """
         y = self.gate(x) * self.inner(x) if self._gated else self.inner(x)
-        return self.outer(self.dropout(y))
+        return self.outer(apply_dropout(self.dropout, y, training))
 
     def get_config(self) -> dict[str, Any]:
         sizes = {"d_ff": self.d_ff, "d_model": self.d_model}

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 from run_script import run_script
-from tiny import make_batches, make_dataset, make_trainer
+from tiny import WORDS, make_batches, make_dataset, make_trainer
 from translating import shared_translate, write_run
 
 from keras_transformer import RunConfig, RunFolder, Translate
@@ -56,7 +56,8 @@ def test_a_run_of_a_trainer_without_a_config_is_exported(tmp_path):
     trainer.dataset = dataset
     trainer.train(*make_batches(dataset), 1)
     export_float16(tmp_path / "run", tmp_path / "small")
-    assert Translate.from_run(tmp_path / "small")("one")
+    small, run = (Translate.from_run(tmp_path / name) for name in ("small", "run"))
+    assert small(list(WORDS)) == run(list(WORDS))
 
 
 def test_a_weight_that_is_too_large_for_float16_is_refused(run, tmp_path):

@@ -137,7 +137,7 @@ def test_endless_translations_are_truncated(endless, ratio, tokens):
 def test_min_length_ratio_sets_the_minimum_length(translate):
     for hypotheses in translate.hypotheses(FOUR, min_length_ratio=1.8, beam_size=3, n_best=3):
         assert all(4 * 1.8 - 1 < len(x.text.split()) <= 16 for x in hypotheses)
-    assert max(len(x.split()) for x in translate(FOUR)) < 7
+    assert min(len(x.split()) for x in translate(FOUR)) < 7
 
 
 # Attention

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from layer_contract import (
@@ -86,3 +87,9 @@ def test_dropout_applies_to_the_sublayer_and_not_the_residual():
     np.testing.assert_array_equal(numpy(add_norm(x, 0 * x, training=True)), x)
     added = numpy(add_norm(0 * x, ones, training=True))
     assert set(np.unique(added)) == {0, 2}  # kept values are doubled to preserve the mean
+
+
+def test_another_layer_in_place_of_dropout_is_called_in_inference_too():
+    add_norm, x = AddNormalization(rate=0.5, norm_first=True), normal(2, 5, 8)
+    add_norm.dropout = keras.layers.Rescaling(2.0)
+    np.testing.assert_allclose(numpy(add_norm(x, x)), 3 * x, rtol=1e-6)

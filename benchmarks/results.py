@@ -132,7 +132,7 @@ def time_decoding(folders, rounds, count=200):
 
 def cache_bytes(model, length=100):
     """Returns the size of the KV cache per word of the translation."""
-    cache, _ = model.start(np.ones((1, 1), "int32"), length)
+    cache, _ = model.start(np.ones((1, 2), "int32"), length)
     return sum(np.asarray(x).nbytes for layer in cache["layers"] for x in layer) // length
 
 

@@ -90,32 +90,28 @@ compare(Block2017(4, 64, 128), post_norm, (x, mask))
 # %% [markdown]
 # What each exchange is worth has been measured once and for all: the translator that `train.py`
 # trains by default (two layers on each side, pre-norm, rotary positions), on 10,000 pairs of the
-# corpus, with one part exchanged and everything else equal, for three seeds. The table is in
-# `docs/blocks.md`, and here it is read:
+# corpus, with one part exchanged and everything else equal, most of them for three seeds. The table
+# is in `docs/blocks.md`, and here it is read:
 
 
 # %%
 def read_table(path="../docs/blocks.md"):
-    """Returns the validation losses of each row, one per seed, and its mean CPU seconds."""
+    """Returns the validation losses of each row, one per seed."""
     after = Path(path).read_text(encoding="utf-8").split("On 10,000 pairs")[1]
     rows = [line.split("|")[1:4] for line in after.split("\n\n")[1].splitlines()[2:]]
-    cells = {name.strip(): (seconds, losses) for name, seconds, losses in rows}
-    numbers = {}
-    for name, (seconds, losses) in cells.items():
-        each = [float(loss) for loss in losses.split(";")[0].split(",")]
-        numbers[name] = np.array(each), float(seconds.split(";")[-1])
-    return numbers
+    losses = {name.strip(): cell.split(";")[0].split(",") for name, _, cell in rows}
+    return {name: np.array(each, "float") for name, each in losses.items()}
 
 
 table = read_table()
 
 
 def measured(name):
-    (losses, seconds), (usual, usual_seconds) = table[name], table["default run"]
-    usual = usual[: len(losses)]  # of the same seeds
+    losses = table[name]
+    usual = table["default run"][: len(losses)]  # of the same seeds
     changes = ", ".join(f"{change:+.2f}" for change in losses - usual)
     print(f"{name}: validation loss {losses.mean():.2f} instead of {usual.mean():.2f}")
-    print(f"  seed by seed: {changes}; CPU time: {seconds / usual_seconds - 1:+.0%}")
+    print(f"  seed by seed: {changes}")
 
 
 # %% [markdown]
@@ -265,6 +261,7 @@ print(f"half of the means are within ±{np.median(np.abs(means)):.3f}")
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 left.hist(means, np.linspace(-0.2, 0.2, 41), color=BLUE)
 left.set(title="means of the vectors", xlabel="mean / root mean square", ylabel="vectors")
+left.set_xticks([-0.2, -0.1, 0, 0.1, 0.2])
 some = random.choice(vectors.size, 3000, replace=False)
 right.plot(np.ravel(by_layer)[some], np.ravel(by_rms)[some], ".", color=BLUE, markersize=2)
 right.axline((0, 0), slope=1, color="gray", linewidth=0.8)
@@ -556,7 +553,7 @@ left.set_xticks([0.5, 1, 2, 4, 8, 16], ["½", "1", "2", "4", "8", "16"])
 left.minorticks_off()
 left.legend()
 right.imshow(seen * 0.35 + window_mask(30, 4) * 0.65, "Blues", vmin=0, vmax=1)
-right.set(title="a window of 4: one layer, and four (light)")
+right.set(title="window of 4: one layer, four (light)")
 right.set(xlabel="word that is seen", ylabel="word that is read")
 plt.show()
 measured("QK-normalization")
@@ -698,8 +695,8 @@ print(*(f"{name}={getattr(theirs.settings, name)!r}" for name in changed), sep="
 # the seed alone does to the default run.
 
 # %%
-usual, _ = table["default run"]
-rows = {name: x - usual[: len(x)] for name, (x, _) in table.items() if name != "default run"}
+usual = table["default run"]
+rows = {name: x - usual[: len(x)] for name, x in table.items() if name != "default run"}
 order = sorted(rows, key=lambda name: rows[name].mean())
 spread = np.abs(usual - usual.mean()).max()
 figure, axes = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
@@ -740,7 +737,7 @@ family = {  # layers, d, heads, heads of keys, d_ff, words, tied
 }
 for name, (layers, d, heads, kv_heads, *_) in family.items():
     gigabytes = cache_bytes(layers, kv_heads, d // heads, 8000) / 1e9
-    print(f"{name:13} {gigabytes:5.2f} GB of cache, {heads // kv_heads} heads in a group")
+    print(f"{name:13} {gigabytes:5.2f} GB of cache, {heads} heads, {kv_heads} of keys and values")
 
 # %% [markdown]
 # ## Exercises

@@ -6,6 +6,8 @@ python benchmarks/results.py candidates
 """
 
 import argparse
+import functools
+import json
 import resource
 import shutil
 import statistics
@@ -13,11 +15,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from timing import made_with, use_one_core
+import numpy as np
+from timing import made_with, time_turns, use_one_core
 
 ROOT = Path(__file__).resolve().parents[1]
 # Sentences of beginners, to be translated exactly as one of their references.
 SENTENCES = ["first-sentences", "blind-sentences"]
+LLAMA = [
+    "--normalization", "rms", "--gated", "--activation", "silu", "--d-ff", "170", "--h-kv", "2",
+    "--no-use-bias",
+]  # fmt: skip
 # The runs of each table: a label and the flags of scripts/train.py.
 TABLES = {
     "default": {"default run": []},
@@ -39,6 +46,8 @@ TABLES = {
         "T5's relative bias": ["--rotary-base", "none", "--relative-positions", "t5"],
         "window of 4": ["--window", "4"],
         "no biases": ["--no-use-bias"],
+        "2017: post-norm, sinusoids": ["--no-norm-first", "--rotary-base", "none"],
+        "Llama: RMS, SwiGLU, h_kv 2, no biases": LLAMA,
     },
 }
 
@@ -65,17 +74,31 @@ def train(folder, flags):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def evaluate(folder, with_sentences):
+def evaluate(folder, searches, with_sentences):
     """Returns the numbers of a table row except the time."""
     from keras_transformer import RunFolder, evaluate_run
 
-    greedy, beam = (evaluate_run(folder, **options)[0] for options in ({}, {"beam_size": 4}))
-    loss = min(row["validation_loss"] for row in RunFolder(folder).read_history())
-    numbers = [loss, greedy.bleu, greedy.chrf, beam.bleu, beam.chrf]
+    numbers = [min(row["validation_loss"] for row in RunFolder(folder).read_history())]
+    for options in searches:
+        scores = evaluate_run(folder, **options)[0]
+        numbers += [scores.bleu, scores.chrf]
     if with_sentences:
         tests = [ROOT / "data" / f"{name}.tsv" for name in SENTENCES]
         numbers += [evaluate_run(folder, test=test, beam_size=4)[0].exact for test in tests]
     return numbers
+
+
+def results_of(folder, flags, *columns):
+    """Returns the numbers of a table row, from an earlier call with the same flags if there is one.
+
+    They are written to the folder of the run, so that an interrupted table can be continued.
+    """
+    file = folder / "results.json"
+    if not file.exists() or (saved := json.loads(file.read_text()))["flags"] != flags:
+        saved = {"flags": flags, "numbers": [train(folder, flags)]}
+        saved["numbers"] += evaluate(folder, *columns)
+        file.write_text(json.dumps(saved))
+    return saved["numbers"]
 
 
 def cell(values, digits):
@@ -84,25 +107,64 @@ def cell(values, digits):
     return f"{', '.join(f'{value:.{digits}f}' for value in values)}; {mean}"
 
 
+def time_decoding(folders, rounds, count=200):
+    """Prints the speed of greedy translation and the size of the cache for the runs in folders.
+
+    Args:
+        folders: dictionary from labels to run folders. The first is also timed with the engine
+            "layers", which serves the blocks that the NumPy engine does not know.
+        rounds: number of turns of each run.
+        count: number of test sentences.
+    """
+    from keras_transformer import RunFolder, Translate
+
+    first, *_ = folders
+    systems = {label: Translate.from_run(folder) for label, folder in folders.items()}
+    systems[f"{first}, layers"] = Translate.from_run(folders[first], engine="layers")
+    sentences = [source for source, _ in RunFolder(folders[first]).read_test()[:count]]
+    calls = {label: functools.partial(x, sentences) for label, x in systems.items()}
+    print("\n| run | sentences per CPU s | engine | cache, bytes per word |\n|---|---|---|---|")
+    for label, (_, cpu) in time_turns(calls, rounds).items():
+        translate = systems[label]
+        rate = f"{count / cpu.median:.0f} ±{cpu.relative:.0%}"
+        print(f"| {label} | {rate} | {translate.engine} | {cache_bytes(translate.model):,} |")
+
+
+def cache_bytes(model, length=100):
+    """Returns the size of the KV cache per word of the translation."""
+    cache, _ = model.start(np.ones((1, 2), "int32"), length)
+    return sum(np.asarray(x).nbytes for layer in cache["layers"] for x in layer) // length
+
+
 def main():
     arguments = read_arguments()
     use_one_core()
-    own = arguments.data is None
-    flags = ["--dtype", "float32", *([] if own else ["--data", arguments.data]), *arguments.flags]
+    blocks = arguments.table == "blocks"
+    searches = [{}] if blocks else [{}, {"beam_size": 4}]
+    own = arguments.data is None and not blocks
+    flags = ["--dtype", "float32", *arguments.flags]
+    if arguments.data:
+        flags += ["--data", arguments.data]
     rows = {}
-    for i, (label, changes) in enumerate(TABLES[arguments.table].items()):
-        for seed in arguments.seeds:
+    for seed in arguments.seeds:
+        for i, (label, changes) in enumerate(TABLES[arguments.table].items()):
             folder = arguments.runs / f"{arguments.table}-{i}-{seed}"
-            seconds = train(folder, ["--seed", str(seed), *flags, *changes])
-            rows.setdefault(label, []).append([seconds, *evaluate(folder, own)])
-    names = ["CPU s", "validation loss", "BLEU", "chrF", "BLEU, beam 4", "chrF, beam 4"]
+            numbers = results_of(folder, ["--seed", str(seed), *flags, *changes], searches, own)
+            rows.setdefault(label, []).append(numbers)
+            print(label, seed, *numbers, flush=True)
+    names = ["CPU s", "validation loss", "BLEU", "chrF"]
+    names += ["BLEU, beam 4", "chrF, beam 4"] * (not blocks)
     names += [f"{name.replace('-', ' ')}, %" for name in SENTENCES] * own
     print("\n| run | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 1))
     for label, results in rows.items():
         columns = zip(*results, strict=True)
-        digits = [0, 2, 1, 1, 1, 1, 1, 1]
+        digits = [0, 3, 1, 1, 1, 1, 1, 1]
         cells = [cell(values, d) for values, d in zip(columns, digits, strict=False)]
         print(f"| {label} | " + " | ".join(cells) + " |")
+    if blocks:
+        seed = arguments.seeds[0]
+        folders = [arguments.runs / f"blocks-{i}-{seed}" for i in range(len(rows))]
+        time_decoding(dict(zip(rows, folders, strict=True)), rounds=7)
     seeds = ", ".join(map(str, arguments.seeds))
     print(f"\nSeeds {seeds}; mean. float32, one core, {made_with('tensorflow', 'sacrebleu')}.")
 

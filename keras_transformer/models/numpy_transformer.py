@@ -42,8 +42,7 @@ def supports_numpy(model):
 
     It must be a built `TransformerModel` or `TransformerLanguageModel`, not of a subclass and
     without replaced parts, that computes in float32 with weights in float32 and the activation relu
-    or silu. Relative biases are left to the layers, in a translator also a window and the
-    normalization of queries and keys.
+    or silu. Relative biases are left to the layers, in a translator also a window.
     """
     is_translator = type(model) is TransformerModel
     return (
@@ -51,7 +50,7 @@ def supports_numpy(model):
         and model.built
         and model.settings.activation in _ACTIVATIONS
         and not model.settings.newer(known=_KNOWN)
-        and not (is_translator and (model.settings.window or model.settings.qk_norm))
+        and not (is_translator and model.settings.window)
         and model.compute_dtype == "float32"
         and all(weight.dtype == "float32" for weight in model.weights)
         and changed_part(model) is None
@@ -425,19 +424,18 @@ class _SelfAttention:
         query, key, value = (
             _Dense.of(getattr(layer, f"{name}_projection")) for name in ("query", "key", "value")
         )
-        self.rotation = self.scales = None
+        self.rotation, self.normalize = None, _same
         if settings.qk_norm:
-            scales = (_array(x.scale) for x in (layer.query_norm, layer.key_norm))
-            self.scales = np.repeat(list(scales), (self.heads, self.keys_heads), axis=0)
-            self.scales[: self.heads] *= np.float32(d_k**-0.5)
-            self.epsilon = np.float32(settings.epsilon)
+            scales = (_query_scale(layer), _array(layer.key_norm.scale))
+            scales = np.repeat(scales, (self.heads, self.keys_heads), axis=0)
+            self.normalize = _HeadNorm(scales, settings.epsilon)
         else:
             query = query.times(d_k**-0.5)
         if settings.rotary_base is not None:
             self.rotation = _Rotation(settings)
             query, key = (self.rotation.paired(x) for x in (query, key))
             if settings.qk_norm:
-                self.scales = self.scales[:, self.rotation.order]
+                self.normalize.scales = self.normalize.scales[:, self.rotation.order]
         self.projections = _joined(query, key, value).after(norm)  # one product
         self.output = _Dense.of(layer.output_projection).centered(_centers(settings))
 
@@ -461,8 +459,7 @@ class _SelfAttention:
         first, second = self.splits
         y = self.projections(x)
         length = len(x) // rows
-        if self.scales is not None:
-            self._normalize(y[:, :second])
+        self.normalize(y[:, :second])
         if self.rotation:
             self.rotation(y.reshape(rows, length, -1), start, start + length)
         shape = (rows, length, self.keys_heads)
@@ -477,12 +474,6 @@ class _SelfAttention:
         context = (softmax(scores) @ values).transpose(0, 3, 1, 2, 4)
         return self.output(context.reshape(queries.shape[0] * queries.shape[3], -1))
 
-    def _normalize(self, y):
-        """Applies RMS normalization to the queries and keys of each head, in place."""
-        z = y.reshape(len(y), -1, self.sizes[0])
-        squares = np.vecdot(z, z, keepdims=True) / np.float32(self.sizes[0])
-        y[:] = (z / np.sqrt(squares + self.epsilon) * self.scales).reshape(len(y), -1)
-
     def start(self, rows, length):
         return [np.empty((rows, self.keys_heads, length, size), "float32") for size in self.sizes]
 
@@ -491,8 +482,7 @@ class _SelfAttention:
             cache[:] = (_grown(x) for x in cache)
         first, second = self.splits
         y = self.projections(x)
-        if self.scales is not None:
-            self._normalize(y[:, :second])
+        self.normalize(y[:, :second])
         if self.rotation:
             self.rotation(y, position, position + 1)
         queries, keys, values = y[:, :first], y[:, first:second], y[:, second:]
@@ -509,6 +499,31 @@ class _SelfAttention:
             weights = softmax(queries @ keys.swapaxes(2, 3))
         context = weights @ values
         return self.output(context.reshape(len(x), -1))
+
+
+class _HeadNorm:
+    """RMS normalization of the queries or keys of each head.
+
+    Args:
+        scales: float32 (heads, H).
+        epsilon: is added to the mean of the squares.
+    """
+
+    def __init__(self, scales, epsilon):
+        self.scales = scales
+        self._epsilon = np.float32(epsilon)
+
+    def __call__(self, y):
+        """Normalizes vectors, float32 (rows, heads * H), in place."""
+        z = y.reshape(len(y), *self.scales.shape)
+        squares = np.vecdot(z, z, keepdims=True) / np.float32(z.shape[-1])
+        y[:] = (z / np.sqrt(squares + self._epsilon) * self.scales).reshape(len(y), -1)
+
+
+def _query_scale(layer):
+    """Returns the scale of the normalized queries of an attention layer, divided by √H."""
+    scale = _array(layer.query_norm.scale)
+    return scale * np.float32(len(scale) ** -0.5)
 
 
 class _Rotation:
@@ -552,20 +567,33 @@ class _CrossAttention:
         layer, settings = block.cross_attention, block.settings
         self.heads = settings.h
         self.keys_heads = settings.h_kv or settings.h
-        self.query = _Dense.of(layer.query_projection).times(settings.d_k**-0.5).after(norm)
+        query = _Dense.of(layer.query_projection)
+        self.normalize_query = self.normalize_key = _same
+        if settings.qk_norm:
+            scales = np.tile(_query_scale(layer), (self.heads, 1))
+            self.normalize_query = _HeadNorm(scales, settings.epsilon)
+            scales = np.tile(_array(layer.key_norm.scale), (self.keys_heads, 1))
+            self.normalize_key = _HeadNorm(scales, settings.epsilon)
+        else:
+            query = query.times(settings.d_k**-0.5)
+        self.query = query.after(norm)
         self.key = _Dense.of(layer.key_projection).after(encoder_norm)
         self.value = _Dense.of(layer.value_projection).after(encoder_norm)
         self.output = _Dense.of(layer.output_projection).centered(_centers(settings))
 
     def start(self, x, sentences):
         shape = (sentences, len(x) // sentences, self.keys_heads, -1)
-        pair = (self.key(x).reshape(shape), self.value(x).reshape(shape))
+        keys = self.key(x)
+        self.normalize_key(keys)
+        pair = (keys.reshape(shape), self.value(x).reshape(shape))
         return tuple(np.ascontiguousarray(y.swapaxes(1, 2)) for y in pair)
 
     def step(self, x, memory, mask):
         keys, values = memory
         groups = self.heads // self.keys_heads
-        queries = self.query(x).reshape(len(keys), -1, self.keys_heads, groups, keys.shape[-1])
+        queries = self.query(x)
+        self.normalize_query(queries)
+        queries = queries.reshape(len(keys), -1, self.keys_heads, groups, keys.shape[-1])
         queries = queries.transpose(0, 2, 3, 1, 4)  # (B, M, N / M, K, H)
         scores = queries @ keys[:, :, None].swapaxes(3, 4)  # (B, M, N / M, K, S)
         if mask is not None:

@@ -38,8 +38,8 @@ def numbers(answer, shape=None, finite=True):
         raise Wrong("The answer is a function or a class. This exercise asks for numbers.")
     if isinstance(answer, set | frozenset | dict):
         raise Wrong("The numbers need an order: write a list, with square brackets.")
-    if hasattr(answer, "detach"):  # a tensor of PyTorch, which NumPy refuses with its gradient
-        answer = answer.detach()
+    if hasattr(answer, "detach"):  # of PyTorch: NumPy refuses gradients, and the memory of a GPU
+        answer = answer.detach().cpu()
     try:
         array = np.asarray(answer, "float64")
     except Exception:

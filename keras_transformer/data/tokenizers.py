@@ -76,11 +76,11 @@ class ReversibleTokenizer:
         if END_ID in ids:
             ids = ids[: ids.index(END_ID)]
         texts, tokens = iter(replacements), []
-        for i in ids:
+        for i, token in zip(ids, self.tokens(ids), strict=True):
             if i == UNKNOWN_ID:
                 tokens.append(next(texts, _SPACE + _UNKNOWN))
             elif i > START_ID:
-                tokens += self.tokens([i])
+                tokens.append(token)
         return self.detokenize(tokens)
 
 

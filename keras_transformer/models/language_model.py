@@ -94,7 +94,7 @@ class LSTMLanguageModel(TokenModel):
         return self.projection(self.dropout(x, training=training))
 
     def start(self, source: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
-        """Returns the initial state; see `TransformerLanguageModel.start`.
+        """Returns `(cache, memory)`; see `TransformerLanguageModel.start`.
 
         The cache is two tensors (R, units) per LSTM, whose size does not depend on `length`; the
         memory is an empty tuple.
@@ -106,7 +106,7 @@ class LSTMLanguageModel(TokenModel):
     def step(
         self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
     ) -> tuple[Tensor, Any]:
-        """Computes the logits from one token; see `TransformerLanguageModel.step`."""
+        """Computes logits, (R, V), and the cache; see `TransformerLanguageModel.step`."""
         x, new_cache = self.embedding(tokens), []
         for lstm, states in zip(self.lstms, cache, strict=True):
             x, states = lstm.cell(x, list(states), training=False)

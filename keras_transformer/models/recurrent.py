@@ -151,7 +151,7 @@ class RecurrentTranslator(Translator):
         self.built = True
 
     def encode(self, encoder_input: Tensor, training: bool | None = None) -> Tensor:
-        """Encodes the source to hidden states, (B, S, units); see `TransformerModel.encode`."""
+        """Encodes ids, (B, S), to hidden states, (B, S, units); see `TransformerModel.encode`."""
         x = self.dropout(self.source_embedding(encoder_input), training=training)
         mask = ops.squeeze(padding_mask(encoder_input), axis=1)
         return self.encoder(x, mask=mask, training=training)
@@ -163,15 +163,15 @@ class RecurrentTranslator(Translator):
         encoder_input: Tensor,
         training: bool | None = None,
     ) -> Tensor:
-        """Computes the logits from the encoded source; see `TransformerModel.decode`."""
+        """Computes logits, (B, T, V), from target ids, (B, T); see `TransformerModel.decode`."""
         x = self.dropout(self.target_embedding(decoder_input), training=training)
         x = self.decoder(x, encoder_output, attention_mask=padding_mask(encoder_input))
         return self.projection(self.dropout(x, training=training))
 
     def start(self, encoder_input: Tensor, length: int, copies: int = 1) -> tuple[Any, Any]:
-        """Encodes the source and returns the initial state; see `TransformerModel.start`.
+        """Encodes ids, (B, S), and returns `(cache, memory)`; see `TransformerModel.start`.
 
-        The cache is the recurrent state, whose size does not depend on `length`.
+        The cache is the recurrent state of R = B · copies rows, whatever the `length`.
         """
         encoder_output = self.encode(encoder_input, training=False)
         cache, memory = self.decoder.start(encoder_output)
@@ -181,7 +181,7 @@ class RecurrentTranslator(Translator):
     def step(
         self, tokens: Tensor, position: Tensor | int, cache: Any, memory: Any
     ) -> tuple[Tensor, Any]:
-        """Computes the logits from one token; see `TransformerModel.step`."""
+        """Computes logits, (R, V), and the cache from ids, (R,); see `TransformerModel.step`."""
         x = self.target_embedding(ops.expand_dims(tokens, 1))
         x, cache = self.decoder.step(x, position, cache, memory["decoder"], memory["mask"])
         return self.projection(ops.squeeze(x, axis=1)), cache

@@ -337,3 +337,11 @@ def test_an_epoch_whose_evaluation_fails_is_not_trained_again(dataset, scored, t
     untouched = CallAt(batches, 1, 0, lambda: pytest.fail("the second epoch is trained again"))
     history, _ = resumed.train(untouched, validation, 9)
     assert_same(resumed, history, scored)
+
+
+def test_a_loss_that_is_not_finite_replaces_no_checkpoint(dataset, tmp_path):
+    trainer = make_scored_trainer(dataset, tmp_path, [1.0, FloatingPointError("NaN")])
+    with pytest.raises(FloatingPointError):
+        trainer.train(*make_batches(dataset), 2)
+    saved = Checkpoints(trainer.run.checkpoints, trainer.model, trainer.optimizer).restore()
+    assert (saved["epoch"], saved["batch"]) == (1, 0)

@@ -46,8 +46,9 @@ class TrainingStep:
         self.loss = loss
         self.single_process, self.chief = processes()
         shardings = [[v.value.sharding for v in group] for group in self._variables()]
-        self._sharded = isinstance(shardings[0][0], NamedSharding)
-        mesh = shardings[0][0].mesh if self._sharded else Mesh(jax.devices(), (ROWS,))
+        first = next(sharding for group in shardings for sharding in group)
+        self._sharded = isinstance(first, NamedSharding) and ROWS in first.mesh.axis_names
+        mesh = first.mesh if self._sharded else Mesh(jax.devices(), (ROWS,))
         replicated = NamedSharding(mesh, PartitionSpec())
         if not self._sharded:
             shardings = [[replicated] * len(group) for group in shardings]
@@ -94,7 +95,9 @@ class TrainingStep:
         return bool(multihost_utils.process_allgather(np.array(flag)).any())
 
     def _values(self):
-        """Returns copies of the values of all variables, placed on the devices."""
+        """Returns the values of all variables, placed on the devices."""
+        if self._sharded:  # there already; a copy would double their memory
+            return [[v.value for v in group] for group in self._variables()]
         return [
             [_put(v.value, sharding) for v, sharding in zip(group, shardings, strict=True)]
             for group, shardings in zip(self._variables(), self._shardings, strict=True)
@@ -199,6 +202,9 @@ def distribution(model_parallel=1):
     if "JAX_COORDINATOR_ADDRESS" in os.environ:
         names = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
         known = {k: int(os.environ[name]) for k, name in names.items() if name in os.environ}
+        if len(known) == len(names):
+            # Slurm has nothing to add, and JAX would use one GPU for each of its tasks.
+            known["cluster_detection_method"] = "deactivate"
         jax.distributed.initialize(**known, **_TIMEOUTS)
     scope = contextlib.nullcontext
     if model_parallel > 1:

@@ -44,6 +44,7 @@ class InPlaceAdam(keras.optimizers.Adam):
             super().update_step(gradient, variable, learning_rate)
             return
         mean, square = self._moments[id(variable)]
+        gradient = gradient.to(mean.dtype)
         mean.lerp_(gradient, 1 - self.beta_1)
         square.mul_(self.beta_2).addcmul_(gradient, gradient, value=1 - self.beta_2)
         root = square.sqrt().add_(self.epsilon)

@@ -90,13 +90,13 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         """
         return self.normalization(x) if self.norm_first else x
 
-    def call(self, x: Tensor, sublayer_output: Tensor, training: bool = False) -> Tensor:
+    def call(self, x: Tensor, sublayer_output: Tensor, training: bool | None = None) -> Tensor:
         """Adds the output of the sub-layer to `x`.
 
         Args:
             x: the residual, (..., D): the value passed to `sublayer_input`.
             sublayer_output: output of the sub-layer, (..., D).
-            training: whether dropout is active.
+            training: whether dropout is active; None for the mode of the surrounding call.
 
         Returns:
             (..., D), normalized unless `norm_first`.

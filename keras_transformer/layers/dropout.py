@@ -87,8 +87,9 @@ class Dropout(keras.layers.Dropout):
 def apply_dropout(layer, x, training):
     """Applies a dropout layer; a `Dropout` that changes nothing is not called.
 
-    On PyTorch, such a call takes 0.06 ms, and those of a greedy search 8% of its time.
+    On PyTorch, such a call takes 0.06 ms, and those of a greedy search 8% of its time. If
+    `training` is None, as in a subclass that calls `super().call(x)`, the layer finds it out.
     """
-    if type(layer) is Dropout and (not training or layer.rate == 0):
+    if type(layer) is Dropout and (training is False or layer.rate == 0):
         return x
     return layer(x)

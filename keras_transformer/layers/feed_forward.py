@@ -82,12 +82,12 @@ class FeedForward(PartsMixin, keras.layers.Layer):
         build_part(self.outer, (*x_shape[:-1], self.d_ff))
         self.built = True
 
-    def call(self, x: Tensor, training: bool = False) -> Tensor:
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
         """Applies the network to each position.
 
         Args:
             x: (..., any).
-            training: whether dropout is active.
+            training: whether dropout is active; None for the mode of the surrounding call.
 
         Returns:
             (..., d_model).

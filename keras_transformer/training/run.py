@@ -130,7 +130,9 @@ def train_run(
     if history and trainer.chief:
         plot_losses(run.path, run.curves)
     if interrupted:
-        again = command_line("train", "--run", run.path, "--resume", *_model_flag(config))
+        sharding = ("--model-parallel", model_parallel) if model_parallel > 1 else ()
+        flags = (*_model_flag(config), *sharding)
+        again = command_line("train", "--run", run.path, "--resume", *flags)
         print(f"Saved a checkpoint in {run.path}. Resume training with:\n  {again}", flush=True)
         raise KeyboardInterrupt
     return _report(run, config, updates, own_model) if trainer.chief else None

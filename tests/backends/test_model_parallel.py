@@ -3,6 +3,7 @@
 A process with four devices imports this module and calls `report`.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -34,8 +35,39 @@ EPOCHS = 3  # of seven updates
 SETTINGS = BlockSettings(h=4, d_model=32, d_ff=64, n=1, rate=0.0, norm_first=True)
 
 
+class Watched:
+    """Batches that note the bytes of the first device while they are read.
+
+    Args:
+        batches: the batches.
+    """
+
+    def __init__(self, batches):
+        self._batches, self.most = batches, 0
+
+    def __len__(self):
+        return len(self._batches)
+
+    def __getitem__(self, index):
+        import jax
+
+        # Two batches are read in advance, by a thread that may meet arrays just being deleted.
+        with contextlib.suppress(RuntimeError):
+            shards = [x.addressable_shards[0] for x in jax.live_arrays()] if index >= 4 else []
+            found = sum(x.data.nbytes for x in shards if x.device == jax.devices()[0])
+            self.most = max(self.most, found)
+        return self._batches[index]
+
+    def set_epoch(self, epoch):
+        self._batches.set_epoch(epoch)
+
+
 def train(folder, size=1, epochs=EPOCHS):
-    """Trains, or resumes, with `size` devices for the weights; returns the trainer and losses."""
+    """Trains, or resumes, with `size` devices for the weights.
+
+    Returns:
+        The trainer, its losses, and the largest number of bytes of the first device.
+    """
     pairs = [(f"the number {i} is here", f"die Zahl {i} ist hier") for i in range(64)]
     dataset = PrepareDataset(tokenizer="bpe", vocab_size=V, share_vocabulary=True)(pairs)
     keras.utils.set_random_seed(0)
@@ -45,22 +77,24 @@ def train(folder, size=1, epochs=EPOCHS):
             model.build(((None, None), (None, None)))
             optimizer = Adam(1e-3, use_ema=True, global_clipnorm=0.5)
             trainer = Trainer(model, optimizer, folder, dataset=dataset)
-        batches = dataset.batches(dataset.train, 8, seed=1)
+        batches = Watched(dataset.batches(dataset.train, 8, seed=1))
         history, _ = trainer.train(batches, dataset.batches(dataset.validation, 8), epochs)
-    return trainer, [[row["loss"], row["validation_loss"]] for row in history]
+    return trainer, [[row["loss"], row["validation_loss"]] for row in history], batches.most
 
 
 def report(folder):
     """Prints, as JSON, what trainings with four devices found."""
-    losses = {size: train(f"{folder}/{size}", size)[1] for size in (1, 2)}
+    losses, most = {}, {}
     for epochs, size in enumerate((4, 2, 1, 4), start=1):  # resumed with another size each time
-        trainer, losses["resumed"] = train(f"{folder}/resumed", size, min(epochs, EPOCHS))
+        trainer, *found = train(f"{folder}/resumed", size, min(epochs, EPOCHS))
+        losses["resumed"], most[epochs] = found
+    for size in (1, 2):
+        losses[size] = train(f"{folder}/{size}", size)[1]
     model = trainer.model
     variables = [*model.variables, *trainer.optimizer.variables]
-    first = sum(x.value.addressable_shards[0].data.nbytes for x in variables)
     found = {
         "losses": losses,
-        "share": first / sum(x.value.nbytes for x in variables),
+        "share": most[1] / sum(x.value.nbytes for x in variables),
         "specs": {x.path.partition("/")[2]: tuple(x.value.sharding.spec) for x in model.weights},
         "program": _program(model),
         "text": Translate.from_run(f"{folder}/resumed")("the number 7 is here"),
@@ -103,7 +137,7 @@ def found(tmp_path_factory):
 @on_jax
 @pytest.mark.slow
 def test_losses_equal_those_of_one_device(found, tmp_path):
-    _, expected = train(tmp_path)
+    _, expected, _ = train(tmp_path)
     for losses in found["losses"].values():
         np.testing.assert_allclose(losses, expected, atol=1e-5)
 
@@ -123,7 +157,7 @@ def test_heads_hidden_units_and_words_are_sharded(found):
         else:
             axes = expected.get(name, ("model", None))  # embeddings
         assert tuple(spec) == axes, path
-    assert found["share"] < 0.3
+    assert 0.2 < found["share"] < 0.35  # while training, with a few batches
 
 
 @on_jax

@@ -52,6 +52,7 @@ def job(tmp_path):
     (tmp_path / "job").write_text(script, encoding="utf-8")
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     slurm = {"SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "here", "SLURM_JOB_ID": "1"}
+    slurm |= {"SLURM_STEP_NODELIST": "here", "SLURM_LOCALID": "0"}  # which JAX would read
     return {**os.environ, **slurm, "PATH": path}
 
 

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 from layer_contract import LayerContract, check_sizes_are_refused, normal, numpy
 
@@ -50,3 +51,15 @@ def test_activation_applies_to_the_inner_layer():
     layer.set_weights([np.ones(w.shape) for w in layer.weights])
     x = np.array([[-3.0], [-1.0], [0.5]])
     np.testing.assert_allclose(numpy(layer(x)), np.tanh(x + 1) + 1, atol=1e-6)
+
+
+def test_a_subclass_that_calls_its_base_class_keeps_the_dropout():
+    class Doubled(FeedForward):
+        def call(self, x):
+            return 2 * super().call(x)
+
+    model = keras.Sequential([Doubled(64, 3, rate=0.5)])
+    x = np.ones((2, 4, 3), "float32")
+    without = numpy(model(x, training=False))
+    assert not np.allclose(numpy(model(x, training=True)), without)
+    np.testing.assert_array_equal(numpy(model(x, training=False)), without)

@@ -43,7 +43,7 @@ def read_arguments():
     )
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, help="systems (default: all)")
     changes = vars(parser.parse_args())
-    for name in ("run", "resume", "list_recipes"):  # do not apply here
+    for name in ("run", "resume", "list_recipes", "model_parallel"):  # do not apply here
         changes.pop(name)
     recipe, pairs = changes.pop("recipe", None), changes.pop("pairs")
     settings = {**(read_recipe(recipe) if recipe else {}), **({"data": pairs} if pairs else {})}

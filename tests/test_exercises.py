@@ -41,8 +41,8 @@ def code_cells(text):
     return [text for kind, text in zip(kinds, contents, strict=True) if not kind.strip()]
 
 
-def test_every_notebook_but_the_last_two_has_exercises_of_three_levels():
-    assert SOURCES[:-2] == PRACTICES
+def test_every_notebook_but_the_last_three_has_exercises_of_three_levels():
+    assert SOURCES[:-3] == PRACTICES
     headings = [HEADING.findall(practice(source)) for source in PRACTICES]
     assert [name for found in headings for name, _ in found] == list(CHECKS)
     assert len(CHECKS) >= 40

@@ -49,17 +49,22 @@ class Watched:
         return len(self._batches)
 
     def __getitem__(self, index):
-        import jax
-
-        # Two batches are read in advance, by a thread that may meet arrays just being deleted.
-        with contextlib.suppress(RuntimeError):
-            shards = [x.addressable_shards[0] for x in jax.live_arrays()] if index >= 4 else []
-            found = sum(x.data.nbytes for x in shards if x.device == jax.devices()[0])
-            self.most = max(self.most, found)
+        if index >= 4:  # two batches are read in advance
+            self.most = max(self.most, live_bytes())
         return self._batches[index]
 
     def set_epoch(self, epoch):
         self._batches.set_epoch(epoch)
+
+
+def live_bytes():
+    """Returns the bytes of all arrays on the first device."""
+    import jax
+
+    while True:  # another thread deletes arrays meanwhile
+        with contextlib.suppress(RuntimeError, TypeError):
+            shards = [x.addressable_shards[0] for x in jax.live_arrays()]
+            return sum(x.data.nbytes for x in shards if x.device == jax.devices()[0])
 
 
 def train(folder, size=1, epochs=EPOCHS):

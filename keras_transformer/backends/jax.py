@@ -49,15 +49,11 @@ class TrainingStep:
         first = next(sharding for group in shardings for sharding in group)
         self._sharded = isinstance(first, NamedSharding) and ROWS in first.mesh.axis_names
         mesh = first.mesh if self._sharded else Mesh(jax.devices(), (ROWS,))
-        replicated = NamedSharding(mesh, PartitionSpec())
-        if not self._sharded:
-            shardings = [[replicated] * len(group) for group in shardings]
-        self._shardings = shardings
+        self._replicated = NamedSharding(mesh, PartitionSpec())
         self._by_row = NamedSharding(mesh, PartitionSpec(ROWS))
-        self._train_batch = jax.jit(
-            self._train_batch, donate_argnums=0, out_shardings=(shardings, replicated)
-        )
-        self._evaluate_batch = jax.jit(self._evaluate_batch, out_shardings=replicated)
+        outputs = (shardings if self._sharded else self._replicated, self._replicated)
+        self._train_batch = jax.jit(self._train_batch, donate_argnums=0, out_shardings=outputs)
+        self._evaluate_batch = jax.jit(self._evaluate_batch, out_shardings=self._replicated)
 
     def train(self, batches, start=0):
         """Trains on the batches and yields the totals of each.
@@ -98,10 +94,7 @@ class TrainingStep:
         """Returns the values of all variables, placed on the devices."""
         if self._sharded:  # there already; a copy would double their memory
             return [[v.value for v in group] for group in self._variables()]
-        return [
-            [_put(v.value, sharding) for v, sharding in zip(group, shardings, strict=True)]
-            for group, shardings in zip(self._variables(), self._shardings, strict=True)
-        ]
+        return [[_put(v.value, self._replicated) for v in group] for group in self._variables()]
 
     def _placed(self, batches, start=0, steps=1):
         """Yields the batches with their rows sharded among the devices."""
@@ -197,7 +190,7 @@ def distribution(model_parallel=1):
 
     Raises:
         ConnectionError: if another process is lost.
-        ValueError: if the weights cannot be shared out among the devices.
+        ValueError: if the weights cannot be sharded.
     """
     if "JAX_COORDINATOR_ADDRESS" in os.environ:
         names = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}

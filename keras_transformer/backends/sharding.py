@@ -1,7 +1,7 @@
-"""How the weights of a Transformer are split over the devices of one process (JAX only).
+"""Sharding of a Transformer's weights over the devices of one process (JAX only).
 
 The attention heads, the hidden units of the feed-forward networks and the words of the vocabularies
-are shared out; everything between them is on all devices. So each attention layer and each
+are sharded; everything between them is on all devices. So each attention layer and each
 feed-forward network needs one sum over the devices, as in "Megatron-LM: Training Multi-Billion
 Parameter Language Models Using Model Parallelism" (Shoeybi et al., 2019), section 3.
 """

@@ -15,7 +15,7 @@ FURTHER_jax = (exhaustive or not every_backend)
 FURTHER_torch = (exhaustive or slow or not every_backend)
 # 25 minutes: run by `make fuzz`, not by `make test-all`.
 KILLED = tests/training/test_trainer.py::test_a_run_killed_at_random_times_ends_with_the_same_result
-SPEED = attention training translating decoding course scaling streaming corpus llama
+SPEED = attention training translating decoding course scaling token_shards corpus llama
 # Python compiles a module when it is first imported; most of the installed ones never are.
 INSTALL = $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable
 export TF_CPP_MIN_LOG_LEVEL ?= 2

@@ -1,6 +1,7 @@
 """Training step, compiled inference and devices on JAX."""
 
 import contextlib
+import functools
 import os
 
 import jax
@@ -10,7 +11,7 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from keras_transformer.backends.device import Device, describe_cpu
-from keras_transformer.backends.processes import lost_process_error
+from keras_transformer.backends.processes import lost_process_error, wait_for_first_process
 from keras_transformer.backends.sharding import ROWS, model_parallel_distribution
 from keras_transformer.data.accumulation import accumulation, with_token_counts
 from keras_transformer.data.prefetching import prefetched
@@ -36,15 +37,15 @@ class TrainingStep:
             and the totals, both summed over the batch: see `loss_and_totals`.
 
     Attributes:
-        single_process: whether no other process takes part.
-        chief: whether this process writes the files.
+        process: index of this process; that of the chief, which writes the files, is 0.
+        processes: number of processes that take part.
     """
 
     def __init__(self, model, optimizer, loss):
         self.model = model
         self.optimizer = optimizer
         self.loss = loss
-        self.single_process, self.chief = processes()
+        self.process, self.processes = processes()
         shardings = [[v.value.sharding for v in group] for group in self._variables()]
         first = next(sharding for group in shardings for sharding in group)
         self._sharded = isinstance(first, NamedSharding) and ROWS in first.mesh.axis_names
@@ -86,9 +87,9 @@ class TrainingStep:
             for inputs, target, _ in prepared:
                 yield self._evaluate_batch(trainable, other, inputs, target)
 
-    def any(self, flag):
-        """Returns whether a bool is True in any process; every process must call it."""
-        return bool(multihost_utils.process_allgather(np.array(flag)).any())
+    def any(self, flags):
+        """Returns which bools of an array are True in any process; every process must call it."""
+        return multihost_utils.process_allgather(np.array(flags)).any(axis=0)
 
     def _values(self):
         """Returns the values of all variables, placed on the devices."""
@@ -99,9 +100,11 @@ class TrainingStep:
     def _placed(self, batches, start=0, steps=1):
         """Yields the batches with their rows sharded among the devices."""
         multiple = self._by_row.mesh.shape[ROWS]
-        for inputs, target, count in with_token_counts(batches, start, steps, multiple):
+        own = (self.process, self.processes)
+        for inputs, target, count in with_token_counts(batches, start, steps, multiple, *own):
             if jax.device_count() > 1:  # on a single device it would only cost 0.5 ms per batch
-                inputs, target = jax.tree.map(lambda x: _put(x, self._by_row), (inputs, target))
+                place = functools.partial(jax.make_array_from_process_local_data, self._by_row)
+                inputs, target = jax.tree.map(place, (inputs, target))
             yield inputs, target, count
 
     def _variables(self):
@@ -189,7 +192,7 @@ def distribution(model_parallel=1):
         and the `TrainingStep` inside it, and use them outside.
 
     Raises:
-        ConnectionError: if another process is lost.
+        ConnectionError: if another process is lost, or the first one cannot be reached.
         ValueError: if the weights cannot be sharded.
     """
     if "JAX_COORDINATOR_ADDRESS" in os.environ:
@@ -198,10 +201,12 @@ def distribution(model_parallel=1):
         if len(known) == len(names):
             # Slurm has nothing to add, and JAX would use one GPU for each of its tasks.
             known["cluster_detection_method"] = "deactivate"
+            if known["process_id"]:
+                wait_for_first_process(os.environ["JAX_COORDINATOR_ADDRESS"])
         jax.distributed.initialize(**known, **_TIMEOUTS)
     scope = contextlib.nullcontext
     if model_parallel > 1:
-        if not processes()[0]:
+        if jax.process_count() > 1:
             raise ValueError(
                 "Only the devices of one process can share the weights: start one process, or "
                 f"leave out --model-parallel. Received: {jax.process_count()} processes"
@@ -211,7 +216,7 @@ def distribution(model_parallel=1):
     try:
         yield scope
     except jax.errors.JaxRuntimeError as error:
-        if processes()[0] or "RESOURCE_EXHAUSTED" in str(error):  # out of memory
+        if jax.process_count() == 1 or "RESOURCE_EXHAUSTED" in str(error):  # out of memory
             raise
         raise lost_process_error(error) from error
     if jax.distributed.is_initialized():
@@ -219,8 +224,8 @@ def distribution(model_parallel=1):
 
 
 def processes():
-    """Returns whether this is the only process, and whether it is the chief, which writes files."""
-    return jax.process_count() == 1, jax.process_index() == 0
+    """Returns the index of this process, 0 for the chief, and the number of processes."""
+    return jax.process_index(), jax.process_count()
 
 
 def _put(value, sharding):

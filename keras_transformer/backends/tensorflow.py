@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformer.backends.device import Device, describe_cpu
-from keras_transformer.backends.processes import lost_process_error
+from keras_transformer.backends.processes import lost_process_error, wait_for_first_process
 from keras_transformer.backends.sharding import refuse_model_parallel
 from keras_transformer.data.accumulation import accumulation, with_token_counts
 from keras_transformer.data.prefetching import prefetched
@@ -46,8 +46,8 @@ class TrainingStep:
             because it is slower on one core of a CPU.
 
     Attributes:
-        single_process: whether no other process takes part.
-        chief: whether this process writes the files.
+        process: index of this process; that of the chief, which writes the files, is 0.
+        processes: number of processes that take part.
     """
 
     def __init__(self, model, optimizer, loss, jit_compile=None):
@@ -55,7 +55,7 @@ class TrainingStep:
         self.optimizer = optimizer
         self.loss = loss
         self._strategy = tf.distribute.get_strategy()
-        self.single_process, self.chief = processes()
+        self.process, self.processes = processes()
         self._replicas = self._strategy.num_replicas_in_sync
         self._seeds = [v for v in model.non_trainable_variables if v.path.endswith(_SEED)]
         self._others = [v for v in model.non_trainable_variables if not v.path.endswith(_SEED)]
@@ -78,22 +78,25 @@ class TrainingStep:
         Yields:
             The totals of each batch, computed with the weights before its update.
         """
-        steps = accumulation(self.optimizer)
-        counted = with_token_counts(batches, start, steps, self._replicas)
+        counted = self._counted(batches, start, accumulation(self.optimizer))
         with contextlib.closing(prefetched(counted)) as prepared:
             for batch in prepared:
                 yield self._train_batch(*batch)
 
     def evaluate(self, batches):
         """Yields the totals of each batch, without dropout or updates."""
-        counted = with_token_counts(batches, multiple=self._replicas)
-        with contextlib.closing(prefetched(counted)) as prepared:
+        with contextlib.closing(prefetched(self._counted(batches))) as prepared:
             for batch in prepared:
                 yield self._evaluate_batch(*batch)
 
-    def any(self, flag):
-        """Returns whether a bool is True in any process; every process must call it."""
-        return bool(self._sum_over_replicas(tf.constant(flag, tf.float32)) > 0)
+    def any(self, flags):
+        """Returns which bools of an array are True in any process; every process must call it."""
+        return self._sum_over_replicas(tf.constant(flags, tf.float32)).numpy() > 0
+
+    def _counted(self, batches, start=0, steps=1):
+        """Yields the rows of this process, see `with_token_counts`."""
+        own = (self.process, self.processes)
+        return with_token_counts(batches, start, steps, self._replicas, *own)
 
     @_graph
     def _sum_over_replicas(self, value):
@@ -149,9 +152,11 @@ class TrainingStep:
         def on_replica(inputs, target, count):
             context = tf.distribute.get_replica_context()
             replica = context.replica_id_in_sync_group
-            rows = tf.shape(target)[0] // self._replicas
+            here = self._replicas // self.processes
+            rows = tf.shape(target)[0] // here
+            start = replica % here * rows
             inputs, target = tf.nest.map_structure(
-                lambda ids: ids[replica * rows : (replica + 1) * rows], (inputs, target)
+                lambda ids: ids[start : start + rows], (inputs, target)
             )
             results, unsummed = function(inputs, target, count, replica)
             return context.all_reduce(tf.distribute.ReduceOp.SUM, results), unsummed
@@ -285,25 +290,33 @@ def distribution(model_parallel=1):
         and the `TrainingStep` inside it, and use them outside.
 
     Raises:
-        ConnectionError: if another process is lost.
+        ConnectionError: if another process is lost, or the first one cannot be reached.
         ValueError: if the weights are to be sharded.
     """
     refuse_model_parallel(model_parallel)
+    if processes()[0]:
+        cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver().cluster_spec()
+        wait_for_first_process(cluster.task_address(*_tasks(cluster)[0]))
     try:
         yield _strategy().scope
     except _LOST_PROCESS as error:
-        if processes()[0]:
+        if processes()[1] == 1:
             raise
         raise lost_process_error(error) from error
 
 
 def processes():
-    """Returns whether this is the only process, and whether it is the chief, which writes files."""
+    """Returns the index of this process, 0 for the chief, and the number of processes."""
     if "TF_CONFIG" not in os.environ:
-        return True, True
+        return 0, 1
     this = tf.distribute.cluster_resolver.TFConfigClusterResolver()
-    first = "chief" if "chief" in this.cluster_spec().jobs else "worker"
-    return False, this.task_type == first and this.task_id == 0
+    tasks = _tasks(this.cluster_spec())
+    return tasks.index((this.task_type, this.task_id)), len(tasks)
+
+
+def _tasks(cluster):
+    """Returns the job and the index of each process, the chief first."""
+    return [(job, i) for job in sorted(cluster.jobs) for i in cluster.task_indices(job)]
 
 
 def describe_device():

@@ -4,6 +4,7 @@ import contextlib
 import os
 
 import keras
+import numpy as np
 import torch
 from keras import ops
 
@@ -27,15 +28,15 @@ class TrainingStep:
             and the totals, both summed over the batch: see `loss_and_totals`.
 
     Attributes:
-        single_process: whether no other process takes part: always.
-        chief: whether this process writes the files: always.
+        process: index of this process: 0.
+        processes: number of processes that take part: 1.
     """
 
     def __init__(self, model, optimizer, loss):
         self.model = model
         self.optimizer = optimizer
         self.loss = loss
-        self.single_process, self.chief = processes()
+        self.process, self.processes = processes()
 
     def train(self, batches, start=0):
         """Trains on the batches and yields the totals of each.
@@ -58,9 +59,9 @@ class TrainingStep:
             for batch in prepared:
                 yield self._evaluate_batch(*_to_tensors(batch))
 
-    def any(self, flag):
-        """Returns whether a bool is True in any process, of which there is one."""
-        return flag
+    def any(self, flags):
+        """Returns which bools of an array are True in any process, of which there is one."""
+        return np.array(flags)
 
     def _train_batch(self, inputs, target, count):
         variables = self.model.trainable_variables
@@ -160,8 +161,8 @@ def distribution(model_parallel=1):
 
 
 def processes():
-    """Returns whether this is the only process, and whether it is the chief: both True."""
-    return True, True
+    """Returns the index of this process and the number of processes."""
+    return 0, 1
 
 
 def describe_device():

@@ -1,8 +1,15 @@
-"""Describes sentence pairs, and cleans them: case, punctuation and accents."""
+"""Describes sentence pairs, cleans them, or writes their token ids for large training data."""
 
+import dataclasses
 import os
 
 from keras_transformer.cli.arguments import add_data_limits
+from keras_transformer.runs.config import RunConfig
+from keras_transformer.runs.recipes import add_flag
+
+# Fields of `RunConfig` that are flags of --tokenize.
+_TOKENIZING = ("vocab_size", "share_vocabulary", "max_length")
+_CLEANING = ("target_file", "columns", "keep_case", "keep_punctuation", "keep_letters")
 
 
 def add_arguments(parser):
@@ -13,7 +20,10 @@ def add_arguments(parser):
         "--target-file, the source sentences",
     )
     parser.add_argument(
-        "output", nargs="?", help="output file, .pkl or .tsv (default: only describe the pairs)"
+        "output",
+        nargs="?",
+        help="output file, .pkl or .tsv; with --tokenize, a new folder (default: only describe the "
+        "pairs)",
     )
     parser.add_argument(
         "--target-file",
@@ -40,10 +50,36 @@ def add_arguments(parser):
         help="keep letters outside ASCII: ä, ß, accents, Cyrillic … (default: reduce to ASCII)",
     )
     add_data_limits(parser)
+    tokenizing = parser.add_argument_group(
+        "token ids", "for data that does not fit into memory: train --data FOLDER"
+    )
+    tokenizing.add_argument(
+        "--tokenize",
+        action="store_true",
+        help="write token ids of a .tsv or .txt file to a folder (default: write pairs)",
+    )
+    tokenizing.add_argument("--validation", help="file of the validation pairs (required)")
+    tokenizing.add_argument("--test", help="file of the test pairs (required)")
+    for field in (x for x in dataclasses.fields(RunConfig) if x.name in _TOKENIZING):
+        add_flag(tokenizing, field)
+    tokenizing.add_argument(
+        "--vocabularies",
+        metavar="RUN",
+        help="folder of the run whose vocabularies are used, to adapt it (default: new ones)",
+    )
 
 
 def run(arguments):
-    """Describes the pairs, writes the cleaned ones, and prints how many were dropped."""
+    """Describes the pairs, and writes the cleaned ones or their token ids."""
+    if arguments.tokenize:
+        _tokenize(arguments)
+    else:
+        _clean(arguments)
+
+
+def _clean(arguments):
+    given = vars(arguments)
+    _refuse(given, [*_TOKENIZING, "validation", "test", "vocabularies"], "without --tokenize")
     from keras_transformer.data.cleaning import clean_pairs
     from keras_transformer.data.pair_report import pair_report
     from keras_transformer.data.pairs import read_pairs, write_pairs
@@ -69,3 +105,37 @@ def _check_output(arguments):
         raise ValueError(
             f"The output must not be an input file: choose another. Received: {arguments.output}"
         )
+
+
+def _tokenize(arguments):
+    given = vars(arguments)
+    _refuse(given, _CLEANING, "with --tokenize, which takes the text of a .tsv file as it is")
+    if not (arguments.output and arguments.validation and arguments.test):
+        raise ValueError(
+            "--tokenize needs a folder to write, --validation and --test. "
+            f"Received: {arguments.output}, {arguments.validation} and {arguments.test}"
+        )
+    settings = {name: given[name] for name in _TOKENIZING if name in given}
+    RunConfig(**settings)
+    from keras_transformer.data.dataset import PrepareDataset
+    from keras_transformer.data.pairs import read_pairs
+    from keras_transformer.training.adapting import parent_folder
+
+    tokenizers = None
+    if arguments.vocabularies:
+        run = parent_folder(arguments.vocabularies)
+        config, tokenizers = run.read_config(), run.read_tokenizers()
+        own = {name: getattr(config, name) for name in ("tokenizer", *_TOKENIZING)}
+        settings = own | settings
+        _refuse(settings, [x for x in own if settings[x] != own[x]], "with --vocabularies")
+    limits = arguments.data_limits
+    held_out = [read_pairs(x, data_limits=limits) for x in (arguments.validation, arguments.test)]
+    prepare = PrepareDataset(**settings)
+    dataset = prepare.write_tokens(arguments.input, arguments.output, *held_out, tokenizers, limits)
+    print(dataset, f"written to {arguments.output}", sep="\n")
+
+
+def _refuse(given, names, where):
+    found = {name: given[name] for name in names if given.get(name)}
+    if found:
+        raise ValueError(f"Leave these flags out {where}. Received: {found}")

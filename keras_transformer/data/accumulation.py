@@ -13,7 +13,7 @@ def accumulation(optimizer):
     return optimizer.gradient_accumulation_steps or 1
 
 
-def with_token_counts(batches, start=0, steps=1, multiple=1):
+def with_token_counts(batches, start=0, steps=1, multiple=1, part=0, parts=1):
     """Yields batches with the token count that their summed loss is to be divided by.
 
     With gradient accumulation, Keras averages the gradients of `steps` batches. The count yielded
@@ -26,17 +26,33 @@ def with_token_counts(batches, start=0, steps=1, multiple=1):
         start: index of the first batch.
         steps: number of batches per update.
         multiple: rows of padding are added until the number of rows is a multiple of this.
+        part: index of the part of the rows to yield: that of this process.
+        parts: number of parts, a divisor of `multiple`.
 
     Yields:
-        `(inputs, target, count)`, the count as a float32 scalar.
+        `(inputs, target, count)`, the rows of the part, and the count of all rows as a float32
+        scalar.
     """
     group, first = [], None
     for i in range(start, len(batches)):
         if first != i - i % steps:
             first = i - i % steps
-            group = [read_batch(batches[j], multiple) for j in range(first, first + steps)]
-            tokens = sum(np.count_nonzero(target != PADDING_ID) for _, target in group)
-        yield *group[i - first], np.float32(max(1, tokens) / steps)
+            group = [
+                _read_part(batches, j, part, parts, multiple) for j in range(first, first + steps)
+            ]
+            tokens = sum(tokens for _, tokens in group)
+        yield *group[i - first][0], np.float32(max(1, tokens) / steps)
+
+
+def _read_part(batches, index, part, parts, multiple):
+    """Returns a part of the rows of a batch, and the number of target tokens of all rows."""
+    if hasattr(batches, "read_part"):
+        return batches.read_part(index, part, parts, multiple)
+    (source, target_input), target = read_batch(batches[index], multiple)
+    size = len(target) // parts
+    own = slice(part * size, (part + 1) * size)
+    tokens = np.count_nonzero(target != PADDING_ID)
+    return ((source[own], target_input[own]), target[own]), tokens
 
 
 def read_batch(batch, multiple=1):

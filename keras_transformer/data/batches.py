@@ -1,6 +1,8 @@
 """Batches of sentence pairs, bucketed by length."""
 
+import itertools
 import math
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -33,6 +35,88 @@ def bucket_length(length, steps=2):
     return math.ceil(length / step) * step
 
 
+class TokenBlock(NamedTuple):
+    """The token ids of sentence pairs, without padding.
+
+    Attributes:
+        source: integer ids of all sources, one after another.
+        target: integer ids of all targets, likewise, with start and end token.
+        lengths: number of source ids and of target ids of each pair, integers (pairs, 2).
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def from_examples(cls, examples):
+        """Returns the block of a list of (source ids, target ids)."""
+        sides = [
+            np.fromiter(itertools.chain.from_iterable(side), "int64")
+            for side in zip(*examples, strict=True)
+        ]
+        lengths = np.array([[len(ids) for ids in pair] for pair in examples])
+        return cls(*sides, lengths)
+
+    def padded_lengths(self):
+        """Returns the length to which each pair is padded, (pairs,): that of its longer side."""
+        # The decoder reads all target ids except the last one.
+        source, target = self.lengths.astype("int64").T
+        longest = np.maximum(source, target - 1)
+        different, index = np.unique(longest, return_inverse=True)
+        return np.array([bucket_length(int(n), steps=4) for n in different])[index]
+
+
+class BatchSize:
+    """The number of rows of a batch: fixed, or for a fixed number of tokens.
+
+    Args:
+        rows: number of rows per batch, B; None if `tokens` is given.
+        tokens: number of tokens per batch and side, including padding. Batches of short pairs
+            have more rows than batches of long ones.
+        multiple: batches of padding are added until the number of batches is a multiple of this.
+
+    Raises:
+        ValueError: if not exactly one of `rows` and `tokens` is given and positive.
+    """
+
+    def __init__(self, rows, tokens=None, multiple=1):
+        size = given(batch_size=rows, batch_tokens=tokens)
+        if len(size) != 1:
+            raise ValueError(
+                "Give either `batch_size` or `batch_tokens`. "
+                f"Received: batch_size={rows}, batch_tokens={tokens}"
+            )
+        check_sizes(**size)
+        self._rows = rows
+        self._tokens = tokens
+        self._multiple = multiple
+
+    def rows(self, length):
+        """Returns the number of rows of a batch with this sequence length."""
+        return self._rows or max(1, self._tokens // length)
+
+    def batches(self, pairs):
+        """Returns the number of batches by length, given the number of pairs by length.
+
+        The batches of padding are counted with the shortest ones.
+        """
+        numbers = {length: -(-number // self.rows(length)) for length, number in pairs.items()}
+        numbers[min(numbers)] += -sum(numbers.values()) % self._multiple
+        return numbers
+
+    def padding_share(self, pairs, tokens):
+        """Returns the share of padding in all batches, including rows and batches of padding.
+
+        Args:
+            pairs: number of pairs by length.
+            tokens: number of their tokens on both sides.
+        """
+        # The targets of a batch have one id more than the decoder reads.
+        numbers = self.batches(pairs).items()
+        return 1 - tokens / sum(n * self.rows(length) * (2 * length + 1) for length, n in numbers)
+
+
 class LengthBuckets(keras.utils.PyDataset):
     """Batches `((source, target[:, :-1]), target[:, 1:])` of padded int32 ids.
 
@@ -43,19 +127,19 @@ class LengthBuckets(keras.utils.PyDataset):
     itself.
 
     Args:
-        examples: list of (source ids, target ids), the targets with start and end token; or a
-            function without arguments that returns such a list, called for every epoch.
+        examples: list of (source ids, target ids), the targets with start and end token; a
+            `TokenBlock` of them; or a function without arguments that returns one of these, called
+            for every epoch.
         batch_size: number of rows per batch, B; None if `batch_tokens` is given.
         source_vocab_size: size of the source vocabulary.
         target_vocab_size: size of the target vocabulary.
         seed: seed of the shuffling, which draws a new order for every epoch; None for no shuffling.
-        batch_tokens: number of tokens per batch and side, including padding. Batches of short pairs
-            have more rows than batches of long ones.
-        multiple: batches of padding are added until the number of batches is a multiple of this.
+        batch_tokens: number of tokens per batch and side, see `BatchSize`.
+        multiple: the number of batches is a multiple of this, see `BatchSize`.
 
     Raises:
-        ValueError: if there are no examples, an id is outside its vocabulary, or not exactly one of
-            `batch_size` and `batch_tokens` is given and positive.
+        ValueError: if there are no examples, an id is padding or outside its vocabulary, or not
+            exactly one of `batch_size` and `batch_tokens` is given and positive.
     """
 
     def __init__(
@@ -70,22 +154,26 @@ class LengthBuckets(keras.utils.PyDataset):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        size = given(batch_size=batch_size, batch_tokens=batch_tokens)
-        if len(size) != 1:
-            raise ValueError(
-                "Give either `batch_size` or `batch_tokens`. "
-                f"Received: batch_size={batch_size}, batch_tokens={batch_tokens}"
-            )
-        check_sizes(**size)
+        self._size = BatchSize(batch_size, batch_tokens, multiple)
         self._vocab_sizes = (source_vocab_size, target_vocab_size)
-        self.batch_size = batch_size
-        self.batch_tokens = batch_tokens
-        self.multiple = multiple
         self.seed = seed
         self._make_examples = examples if callable(examples) else None
         if not self._make_examples:
-            self._buckets = _pad_into_buckets(examples, self._vocab_sizes)
+            self._set_examples(examples)
         self.set_epoch(0)
+
+    def _set_examples(self, examples):
+        if not len(examples):
+            raise ValueError("Give at least one example. Received: none")
+        if not isinstance(examples, TokenBlock):
+            examples = TokenBlock.from_examples(examples)
+        _check_ids(examples.source, self._vocab_sizes[0], "source")
+        _check_ids(examples.target, self._vocab_sizes[1], "target")
+        self._ids = (examples.source, examples.target)
+        self._lengths = examples.lengths.astype("int64")
+        self._starts = np.cumsum(self._lengths, axis=0) - self._lengths
+        lengths = examples.padded_lengths()
+        self._buckets = {int(n): np.flatnonzero(lengths == n) for n in np.unique(lengths)}
 
     @property
     def shapes(self):
@@ -95,33 +183,28 @@ class LengthBuckets(keras.utils.PyDataset):
     @property
     def padding_share(self):
         """The share of padding in all batches, including rows and batches of padding."""
-        widths = {n: sum(ids.shape[1] for ids in both) for n, both in self._buckets.items()}
-        size = sum(self.rows(length) * widths[length] for length, _ in self._plan)
-        tokens = [np.count_nonzero(ids) for bucket in self._buckets.values() for ids in bucket]
-        return 1 - sum(tokens) / size
-
-    def rows(self, length):
-        """Returns the number of rows of a batch with this sequence length."""
-        return self.batch_size or max(1, self.batch_tokens // length)
+        pairs = {length: len(rows) for length, rows in self._buckets.items()}
+        return self._size.padding_share(pairs, int(self._lengths.sum()))
 
     def set_epoch(self, epoch):
         """Starts an epoch, counted from 0; its order depends on `seed` and `epoch` only."""
         self.epoch = epoch
         if self._make_examples:
-            self._buckets = _pad_into_buckets(self._make_examples(), self._vocab_sizes)
+            self._set_examples(self._make_examples())
         shuffle = self.seed is not None
         random = np.random.default_rng((self.seed, epoch)) if shuffle else None
         self._plan = []
-        for length, (source, _) in self._buckets.items():
-            order = random.permutation(len(source)) if shuffle else np.arange(len(source))
-            size = self.rows(length)
+        for length, rows in self._buckets.items():
+            order = rows[random.permutation(len(rows))] if shuffle else rows
+            size = self._size.rows(length)
             for start in range(0, len(order), size):
                 self._plan.append((length, order[start : start + size]))
         if shuffle:
             random.shuffle(self._plan)
         self._vary_first_lengths()
-        empty = (self.shapes[0], np.arange(0))
-        self._plan += [empty] * (-len(self._plan) % self.multiple)
+        pairs = {length: len(rows) for length, rows in self._buckets.items()}
+        number = sum(self._size.batches(pairs).values())
+        self._plan += [(self.shapes[0], np.arange(0))] * (number - len(self._plan))
 
     def _vary_first_lengths(self):
         # `fit` on TensorFlow infers the shape of all batches from the first two: it accepts
@@ -139,12 +222,38 @@ class LengthBuckets(keras.utils.PyDataset):
         return len(self._plan)
 
     def __getitem__(self, index):
+        return self.read_part(index)[0]
+
+    def read_part(self, index, part=0, parts=1, multiple=1):
+        """Returns a part of the rows of a batch, the only ones that are padded.
+
+        Args:
+            index: index of the batch.
+            part: index of the part.
+            parts: number of parts, which have the same number of rows.
+            multiple: rows of padding are added to the batch until the number of its rows is a
+                multiple of this, which is a multiple of `parts`.
+
+        Returns:
+            `((source, target_input), target)`, and the number of target tokens of the whole batch.
+        """
         length, rows = self._plan[index]
-        padding = ((0, self.rows(length) - len(rows)), (0, 0))
-        source, target = (
-            np.pad(ids[rows], padding, constant_values=PADDING_ID) for ids in self._buckets[length]
-        )
-        return (source, target[:, :-1]), target[:, 1:]
+        count = self._size.rows(length)
+        count = (count + -count % multiple) // parts
+        own = rows[part * count : (part + 1) * count]
+        source = self._pad(0, own, (count, length))
+        target = self._pad(1, own, (count, length + 1))
+        tokens = int((self._lengths[rows, 1] - 1).sum())
+        return ((source, target[:, :-1]), target[:, 1:]), tokens
+
+    def _pad(self, side, rows, shape):
+        """Returns the ids of one side of some pairs, one per row."""
+        padded = np.full(shape, PADDING_ID, "int32")
+        columns = np.arange(shape[1])
+        inside = columns < self._lengths[rows, side, None]
+        ids = self._ids[side][(self._starts[rows, side, None] + columns)[inside]]
+        padded[: len(rows)][inside] = ids
+        return padded
 
 
 def pad_ids(sequences, length):
@@ -163,30 +272,10 @@ def pad_ids(sequences, length):
     return padded
 
 
-def _pad_into_buckets(examples, vocab_sizes):
-    if not examples:
-        raise ValueError("Give at least one example. Received: none")
-    sources, targets = zip(*examples, strict=True)
-    _check_ids(sources, vocab_sizes[0], "source")
-    _check_ids(targets, vocab_sizes[1], "target")
-    # The decoder reads all target ids except the last one.
-    pairs = zip(sources, targets, strict=True)
-    lengths = [bucket_length(max(len(x), len(y) - 1), steps=4) for x, y in pairs]
-    buckets = {}
-    for length in sorted(set(lengths)):
-        rows = [i for i, other in enumerate(lengths) if other == length]
-        buckets[length] = (
-            pad_ids([sources[i] for i in rows], length),
-            pad_ids([targets[i] for i in rows], length + 1),
-        )
-    return buckets
-
-
-def _check_ids(sequences, vocab_size, side):
-    ids = [i for sequence in sequences for i in sequence]
-    lowest, highest = min(ids, default=0), max(ids, default=0)
-    if lowest < 0 or highest >= vocab_size:
+def _check_ids(ids, vocab_size, side):
+    lowest, highest = (int(ids.min()), int(ids.max())) if len(ids) else (1, 1)
+    if lowest <= PADDING_ID or highest >= vocab_size:
         raise ValueError(
-            f"The {side} ids must be in [0, {vocab_size}): encode the sentences with the tokenizer "
+            f"The {side} ids must be in [1, {vocab_size}): encode the sentences with the tokenizer "
             f"of this vocabulary. Received: ids from {lowest} to {highest}"
         )

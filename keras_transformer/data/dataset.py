@@ -5,20 +5,24 @@ import dataclasses
 import os
 import unicodedata
 from collections.abc import Iterable
-from typing import NoReturn
+from pathlib import Path
+from typing import NoReturn, Self
 
 import keras
 import numpy as np
 
 from keras_transformer._utils.checks import check_choice, check_sizes, given
+from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.types import PathLike
 from keras_transformer._utils.writing import is_unsegmented
-from keras_transformer.data.batches import LengthBuckets
+from keras_transformer.data.batches import LengthBuckets, TokenBlock
+from keras_transformer.data.marian_tokenizer import AnyTokenizer, load_tokenizer
+from keras_transformer.data.pair_file import PairFile
 from keras_transformer.data.pairs import read_pairs
-from keras_transformer.data.streaming import PairFile, StreamedBuckets
+from keras_transformer.data.references import read_references, write_references
+from keras_transformer.data.token_shards import ShardedBuckets, TokenShards, write_token_shards
 from keras_transformer.data.tokenizers import (
     SubwordTokenizer,
-    Tokenizer,
     WordTokenizer,
     encode_source,
     encode_target,
@@ -33,6 +37,10 @@ _LONG_WORD = 20  # characters, which may become several subwords
 # are unknown, and in the validation part, which may be in another language.
 _UNKNOWN, _MANY_UNKNOWN = 0.02, 0.5
 
+# Files in a folder of token ids.
+_TOKENIZERS = ("source_tokenizer.json", "target_tokenizer.json")
+_HELD_OUT_FILES = ("validation.tsv", "test.tsv")
+
 # Reasons why pairs are dropped.
 _EMPTY = "empty source or target"
 _DUPLICATE = "duplicate pair"
@@ -44,7 +52,8 @@ class PreparedDataset:
     """A training, a validation and a test set, with their tokenizers.
 
     Attributes:
-        train: (source, target) sentences for training: a list, or a `PairFile` if streamed.
+        train: (source, target) sentences for training, a list; or their token ids in files, the
+            `TokenShards` of a folder, see `load`.
         validation: list of (source, target) sentences for validation.
         test: list of (source, references) for the final evaluation; the references are all
             translations of the source.
@@ -53,12 +62,29 @@ class PreparedDataset:
         dropped: dictionary from each reason to the number of pairs dropped for it.
     """
 
-    train: list[tuple[str, str]] | PairFile
+    train: list[tuple[str, str]] | TokenShards
     validation: list[tuple[str, str]]
     test: list[tuple[str, list[str]]]
-    source_tokenizer: Tokenizer
-    target_tokenizer: Tokenizer
+    source_tokenizer: AnyTokenizer
+    target_tokenizer: AnyTokenizer
     dropped: dict[str, int]
+
+    @classmethod
+    def load(cls, folder: PathLike) -> Self:
+        """Loads the data set in a folder of token ids, whose training part stays in its files.
+
+        Args:
+            folder: path of a folder that `PrepareDataset.write_tokens` has written.
+
+        Raises:
+            FileNotFoundError: if the folder or a file in it is missing.
+            ValueError: if a file is damaged.
+        """
+        train, folder = TokenShards(folder), Path(folder)
+        source, target = (load_tokenizer(folder / name) for name in _TOKENIZERS)
+        files = [folder / name for name in _HELD_OUT_FILES]
+        validation, test = (read_references(file, header=False) for file in files)
+        return cls(train, _ungroup(validation), test, source, target, train.dropped)
 
     def __iter__(self) -> NoReturn:
         fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(self))
@@ -69,7 +95,7 @@ class PreparedDataset:
 
     def batches(
         self,
-        pairs: list[tuple[str, str]] | PairFile,
+        pairs: list[tuple[str, str]] | TokenShards,
         batch_size: int | None = None,
         seed: int | None = None,
         batch_tokens: int | None = None,
@@ -91,12 +117,11 @@ class PreparedDataset:
 
         Returns:
             A `keras.utils.PyDataset` of `((source, target[:, :-1]), target[:, 1:])`, int32 ids
-            (B, T) each, with few different lengths T. If the pairs are streamed, it reads them
-            block by block.
+            (B, T) each, with few different lengths T. `TokenShards` are read shard by shard.
 
         Raises:
-            ValueError: if an argument is out of range, or `bpe_dropout` is given for streamed
-                pairs or without sub-words.
+            ValueError: if an argument is out of range, or `bpe_dropout` is given for token ids or
+                without sub-words.
 
         Example:
             >>> pairs = [(f"word {i}", f"Wort {i}") for i in range(10)]
@@ -105,17 +130,14 @@ class PreparedDataset:
             >>> source.shape, target_input.shape, target.shape
             ((8, 4), (8, 4), (8, 4))
         """
-        if isinstance(pairs, PairFile):
+        sizes = (self.source_tokenizer.vocab_size, self.target_tokenizer.vocab_size)
+        if isinstance(pairs, TokenShards):
             if bpe_dropout:
                 raise ValueError(
-                    "Streamed pairs are tokenized without BPE-dropout: set `bpe_dropout` to 0. "
-                    f"Received: bpe_dropout={bpe_dropout}"
+                    "Pairs in a folder are tokenized already, without BPE-dropout: set "
+                    f"`bpe_dropout` to 0. Received: bpe_dropout={bpe_dropout}"
                 )
-            return StreamedBuckets(
-                pairs,
-                lambda block, seed: self.batches(block, batch_size, seed, batch_tokens, multiple),
-                seed,
-            )
+            return ShardedBuckets(pairs, batch_size, *sizes, seed, batch_tokens, multiple)
         source, target = (
             _with_dropout(tokenizer, bpe_dropout) if bpe_dropout else tokenizer
             for tokenizer in (self.source_tokenizer, self.target_tokenizer)
@@ -124,7 +146,6 @@ class PreparedDataset:
         def examples():
             return [(encode_source(source, x), encode_target(target, y)) for x, y in pairs]
 
-        sizes = (source.vocab_size, target.vocab_size)
         examples = examples if bpe_dropout else examples()
         return LengthBuckets(examples, batch_size, *sizes, seed, batch_tokens, multiple)
 
@@ -171,7 +192,7 @@ class PreparedDataset:
         ]
 
 
-def _with_dropout(tokenizer: Tokenizer, rate: float) -> Tokenizer:
+def _with_dropout(tokenizer: AnyTokenizer, rate: float) -> AnyTokenizer:
     if not isinstance(tokenizer, SubwordTokenizer):
         raise ValueError(
             "BPE-dropout needs sub-words: prepare the data with tokenizer=bpe, or set "
@@ -197,8 +218,8 @@ class PrepareDataset:
             are dropped. A word of 20 characters or more counts as several; without spaces between
             words, each character counts.
         seed: seed of the split.
-        tokenizer: "words", "bpe" for sub-words, or "auto": "bpe" for streamed pairs, a shared
-            vocabulary and languages written without spaces between words, "words" for others.
+        tokenizer: "words", "bpe" for sub-words, or "auto": "bpe" for a shared vocabulary, token
+            ids in files and languages written without spaces between words, "words" for others.
         vocab_size: maximum size of a BPE vocabulary.
         share_vocabulary: whether both languages share one BPE vocabulary.
 
@@ -248,7 +269,7 @@ class PrepareDataset:
         pairs: list[tuple[str, str]],
         validation: list[tuple[str, str]] | None = None,
         test: list[tuple[str, str]] | None = None,
-        tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+        tokenizers: tuple[AnyTokenizer, AnyTokenizer] | None = None,
         mixed: Iterable[tuple[str, str]] = (),
     ) -> PreparedDataset:
         """Prepares a data set from sentence pairs.
@@ -301,38 +322,45 @@ class PrepareDataset:
             dropped=dropped,
         )
 
-    def stream(
+    def write_tokens(
         self,
         path: PathLike,
+        folder: PathLike,
         validation: list[tuple[str, str]],
         test: list[tuple[str, str]],
-        tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+        tokenizers: tuple[AnyTokenizer, AnyTokenizer] | None = None,
         data_limits: float = 1.0,
     ) -> PreparedDataset:
-        """Prepares a data set whose training pairs stay in their file and are read block by block.
+        """Writes the token ids of a file of pairs to a folder, for training without reading text.
 
         Use it for files that do not fit into memory. Duplicate pairs are kept. The tokenizer is
         "bpe", because a vocabulary of all words would be too large.
 
         Args:
             path: path of a file of tab-separated text, `.tsv` or `.txt`, one pair per line.
+            folder: path of the folder to write, which `PreparedDataset.load` loads. It appears when
+                it is complete.
             validation: list of (source, target) sentences for validation.
             test: list of (source, target) sentences for the final evaluation. Pairs whose source is
                 in `validation` or `test` are dropped from the training part.
-            tokenizers: the source and the target tokenizer, if they were trained on this file
-                before; None to train them.
+            tokenizers: the source and the target tokenizer, such as those of a run to adapt; None
+                to train them.
             data_limits: factor of the maximum length of a line, see `PairFile`.
 
         Returns:
-            A `PreparedDataset` whose `train` is a `PairFile`.
+            The `PreparedDataset` in the folder.
 
         Raises:
-            FileNotFoundError: if the file does not exist or is not `.tsv` or `.txt`.
-            ValueError: if the file is not tab-separated text or has no pair to train on, or the
-                tokenizer is "words".
+            FileExistsError: if the folder exists already.
+            FileNotFoundError: if the file does not exist.
+            OSError: if the folder cannot be written.
+            ValueError: if the file is not `.tsv` or `.txt`, is not tab-separated text or has no
+                pair to train on, or the tokenizer is "words".
         """
-        if self.tokenizer == "words":
-            raise ValueError(f"Streaming needs tokenizer=bpe. Received: tokenizer={self.tokenizer}")
+        folder = Path(folder)
+        if folder.exists():
+            raise FileExistsError(f"The folder already exists: choose another. Received: {folder}")
+        check_choice(("auto", "bpe"), tokenizer=self.tokenizer)
         held_out = {normalize_sentence(source) for source, _ in [*validation, *test]}
 
         def rejection_reason(source, target):
@@ -340,14 +368,32 @@ class PrepareDataset:
                 return _HELD_OUT
             return self._rejection_reason(source, target)
 
-        train = PairFile(path, rejection_reason, data_limits=data_limits)
+        file = PairFile(path, rejection_reason, data_limits=data_limits)
         source, target = tokenizers or self._subword_tokenizers(
-            train.sentences(0), train.sentences(1), train.sentences(0, 1)
+            file.sentences(0), file.sentences(1), file.sentences(0, 1)
         )
-        dropped = dict(train.dropped)
-        validation = _complete_pairs(validation, dropped)
-        test = _with_references(_complete_pairs(test, dropped))
-        return PreparedDataset(train, validation, test, source, target, dropped)
+        dropped = dict(file.dropped)
+        parts = [_with_references(_complete_pairs(x, dropped)) for x in (validation, test)]
+        settings = {
+            "tokenizer": "bpe",
+            "vocab_size": self.vocab_size,
+            "share_vocabulary": self.share_vocabulary,
+            "max_length": self.max_length,
+        }
+        blocks = (
+            TokenBlock.from_examples(
+                [(encode_source(source, x), encode_target(target, y)) for x, y in block]
+            )
+            for block in map(file.read_block, range(file.number_of_blocks))
+        )
+        with atomic_replace(folder) as temporary:
+            temporary.mkdir()
+            for name, tokenizer in zip(_TOKENIZERS, (source, target), strict=True):
+                tokenizer.save(temporary / name)
+            for name, part in zip(_HELD_OUT_FILES, parts, strict=True):
+                write_references(temporary / name, part)
+            write_token_shards(temporary, blocks, settings, dropped)
+        return PreparedDataset.load(folder)
 
     def _tokenizers(self, sources, targets):
         if self.tokenizer == "bpe" or (

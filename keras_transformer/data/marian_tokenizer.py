@@ -5,13 +5,13 @@ import binascii
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from keras_transformer._utils.reading import check_regular, excerpt, read_json
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, UNKNOWN_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.tokenizer_files import check_vocabulary
-from keras_transformer.data.tokenizers import ReversibleTokenizer
+from keras_transformer.data.tokenizers import ReversibleTokenizer, Tokenizer
 
 _MAX_MODEL = 1 << 24  # bytes; a SentencePiece model of 250,000 pieces has 5 MB
 MARIAN = "marian"  # the type in the files of `MarianTokenizer.save`
@@ -153,6 +153,23 @@ class MarianTokenizer(ReversibleTokenizer):
         """Joins tokens to a sentence."""
         # `sentencepiece` keeps the ▁ of sub-words that only the other language has.
         return self._processor.decode_pieces(list(tokens)).replace(_SPACE, " ").strip()
+
+
+AnyTokenizer: TypeAlias = Tokenizer | MarianTokenizer
+
+
+def load_tokenizer(path: PathLike) -> AnyTokenizer:
+    """Loads a tokenizer of any kind from the file that its `save` has written.
+
+    Raises:
+        FileNotFoundError: if the file does not exist.
+        ImportError: if a package that the tokenizer needs is not installed.
+        ValueError: if the file is damaged.
+    """
+    content = read_json(path)
+    if content.get("type") == MARIAN:
+        return MarianTokenizer.from_content(content, path)
+    return Tokenizer.load(path)
 
 
 def _split_code(sentence):

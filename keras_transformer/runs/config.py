@@ -174,6 +174,11 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
             values["automatic"] = automatic
         return json.dumps(values, indent=2) + "\n"
 
+    def without_paths(self) -> dict[str, Any]:
+        """Returns the values of `to_json` without the paths of files, which hosts may not share."""
+        values = json.loads(self.to_json())
+        return {name: x for name, x in values.items() if name not in _PATHS}
+
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Builds a configuration from the output of `to_json` of this or an earlier version.
@@ -193,6 +198,7 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
                 f'"automatic" must be a JSON object of settings. Received: {excerpt(automatic)}'
             )
         values |= automatic
+        values.pop("stream", None)  # of earlier versions, whose streamed runs still translate
         if values.get("rotary_base") == 0:  # earlier versions wrote 0 for none
             values["rotary_base"] = None
         unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
@@ -216,4 +222,5 @@ LEARNING_RATE_SCALES = {
 }
 _MUON_SCALE = 1.7  # the factor of Muon on these
 _ADAPTING_SCALE = 0.3  # the factor of a run that begins with trained weights
+_PATHS = ("data", "validation", "test", "mix", "parent")
 _VOCABULARY = ["tokenizer", "vocab_size", "share_vocabulary", "min_count"]

@@ -50,8 +50,8 @@ class DataSettings(Settings):
 
     data: str | None = setting(
         None,
-        "path of the sentence pairs: .tsv, .txt, .csv, .jsonl, .tmx, .zip or .pkl (None: the "
-        "bundled corpus)",
+        "path of the sentence pairs: .tsv, .txt, .csv, .jsonl, .tmx, .zip or .pkl, or of a folder "
+        "of prepare-data --tokenize (None: the bundled corpus)",
     )
     validation: str | None = setting(
         None, "path of the validation file (None: a tenth of the sentences, at most 2,000)"
@@ -70,9 +70,6 @@ class DataSettings(Settings):
         "FILE:SHARE, other pairs that make up this share of the training part, such as those of an "
         "adapted run, which would forget them (None: only the data)",
         check_mix,
-    )
-    stream: bool = setting(
-        False, "read the pairs from disk while training, for files that do not fit into memory"
     )
     n_sentences: int | None = setting(
         None, "number of pairs to use from the start of the file (None: all)", integers(1, ANY_SIZE)
@@ -123,13 +120,4 @@ class DataSettings(Settings):
             raise ValueError(
                 "`share_vocabulary` and `bpe_dropout` exclude tokenizer=words. Received: tokenizer="
                 f"words, share_vocabulary={self.share_vocabulary}, bpe_dropout={self.bpe_dropout}"
-            )
-        excluded = words or self.bpe_dropout or self.n_sentences or self.columns or self.mix
-        if self.stream and (excluded or not (self.validation and self.test)):
-            raise ValueError(
-                "Streaming needs a validation file and a test file, and excludes tokenizer=words, "
-                "bpe_dropout, n_sentences, columns and mix. Received: tokenizer="
-                f"{self.tokenizer}, validation={self.validation}, test={self.test}, bpe_dropout="
-                f"{self.bpe_dropout}, n_sentences={self.n_sentences}, columns={self.columns}, "
-                f"mix={self.mix}"
             )

@@ -20,10 +20,9 @@ from keras_transformer._utils.hdf5 import check_hdf5
 from keras_transformer._utils.reading import excerpt, read_json, read_text, shorten
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.dataset import PreparedDataset
-from keras_transformer.data.marian_tokenizer import MARIAN, MarianTokenizer
-from keras_transformer.data.streaming import PairFile, StreamedBuckets
-from keras_transformer.data.table_pairs import columns_of_header
-from keras_transformer.data.tokenizers import Tokenizer
+from keras_transformer.data.marian_tokenizer import AnyTokenizer, load_tokenizer
+from keras_transformer.data.references import MAX_TEXT, read_references, reference_lines
+from keras_transformer.data.token_shards import TokenShards
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
 from keras_transformer.models.lora import has_lora, save_lora
@@ -41,9 +40,6 @@ SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
 # Makes a model from a `RunConfig`, or None, and the sizes of source and target vocabulary.
 MakeModel: TypeAlias = Callable[[Any, int, int], Any]
 
-AnyTokenizer: TypeAlias = Tokenizer | MarianTokenizer
-
-_MAX_TEXT = 1 << 31  # bytes of the test part
 _BYTES_PER_PARAMETER = 2  # at least, in float16
 
 
@@ -82,7 +78,6 @@ class RunFolder:
         self._target_tokenizer = self.path / "target_tokenizer.json"
         self._test = self.path / "test.tsv"
         self._data = self.path / "data.json"
-        self._batches = self.path / "batches.json"
 
     @property
     def exists(self) -> bool:
@@ -93,7 +88,6 @@ class RunFolder:
         self,
         config: RunConfig | None,
         dataset: PreparedDataset,
-        batches: keras.utils.PyDataset,
         model: Translator | None = None,
     ) -> None:
         """Writes the description of a run before training starts or resumes.
@@ -104,7 +98,6 @@ class RunFolder:
         Args:
             config: a `RunConfig`; None to describe the model instead.
             dataset: a `PreparedDataset`.
-            batches: the training batches, whose statistics are stored if they are streamed.
             model: the model to describe if there is no `RunConfig`.
 
         Raises:
@@ -123,8 +116,6 @@ class RunFolder:
             self.check_dataset(dataset)
             if config is not None:
                 self.write_config(config)
-        if isinstance(batches, StreamedBuckets):
-            self.write_block_stats(batches.block_stats)
 
     def create(
         self, config: RunConfig | None, dataset: PreparedDataset, model: Translator | None = None
@@ -136,9 +127,8 @@ class RunFolder:
         text = "" if config is not None else ModelDescription.from_model(model).to_json()
         dataset.source_tokenizer.save(self._source_tokenizer)
         dataset.target_tokenizer.save(self._target_tokenizer)
-        _write_text(self._test, _test_lines(dataset.test))
-        _write_text(self._data, json.dumps(_digests(dataset), indent=2) + "\n")
-        self._batches.unlink(missing_ok=True)
+        _write_text(self._test, reference_lines(dataset.test))
+        _write_text(self._data, json.dumps(data_digests(dataset), indent=2) + "\n")
         # Last, because `exists` looks for one of these files.
         if config is None:
             _write_text(self._model, text)
@@ -154,12 +144,12 @@ class RunFolder:
             a.to_json() == b.to_json()
             for a, b in zip(self.read_tokenizers(), tokenizers, strict=True)
         )
-        test = read_text(self._require(self._test), _MAX_TEXT)
+        test = read_text(self._require(self._test), MAX_TEXT)
         saved = self._read_digests()
         same = {
             "vocabulary": same_vocabulary,
-            "test part": test == _test_lines(dataset.test),
-            **{f"{part} part": saved.get(part) == x for part, x in _digests(dataset).items()},
+            "test part": test == reference_lines(dataset.test),
+            **{f"{part} part": saved.get(part) == x for part, x in data_digests(dataset).items()},
         }
         if not all(same.values()):
             raise ValueError(
@@ -167,22 +157,6 @@ class RunFolder:
                 "differently: start a new run. Received: a different "
                 f"{', '.join(name for name, is_same in same.items() if not is_same)}"
             )
-
-    def write_block_stats(self, stats: list[Any]) -> None:
-        """Writes the statistics of streamed batches, see `StreamedBuckets.block_stats`."""
-        _write_text(self._batches, json.dumps(stats) + "\n")
-
-    def read_block_stats(self) -> list[Any] | None:
-        """Returns the statistics of streamed batches; None if they are missing or damaged."""
-        try:
-            stats: list[Any] = read_json(self._batches, list)
-            stats = [[int(n), list(map(int, shapes)), float(share)] for n, shapes, share in stats]
-        except (OSError, TypeError, ValueError, OverflowError):
-            return None
-        plausible = all(
-            n > 0 and shapes and min(shapes) > 0 and 0 <= share < 1 for n, shapes, share in stats
-        )
-        return stats if plausible else None
 
     def write_config(self, config: RunConfig) -> None:
         """Writes the configuration."""
@@ -203,7 +177,7 @@ class RunFolder:
     def read_tokenizers(self) -> tuple[AnyTokenizer, AnyTokenizer]:
         """Returns the source tokenizer and the target tokenizer."""
         files = (self._source_tokenizer, self._target_tokenizer)
-        source, target = (_read_tokenizer(self._require(file)) for file in files)
+        source, target = (load_tokenizer(self._require(file)) for file in files)
         return source, target
 
     def read_test(self) -> list[tuple[str, list[str]]]:
@@ -346,47 +320,9 @@ class RunFolder:
         return file
 
 
-def _read_tokenizer(path):
-    content = read_json(path)
-    if content.get("type") == MARIAN:
-        return MarianTokenizer.from_content(content, path)
-    return Tokenizer.load(path)
-
-
 def _write_text(path, text):
     with atomic_replace(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def read_references(path, header=True):
-    """Reads sentences and their reference translations from tab-separated text.
-
-    Blank lines, empty references, and lines without a sentence or a reference are skipped.
-
-    Args:
-        path: path of a UTF-8 file. Each line has a sentence and one or more references, separated
-            by tabs.
-        header: whether a first line of two column names is skipped, see `read_pairs`.
-
-    Returns:
-        List of (sentence, list of references).
-
-    Raises:
-        FileNotFoundError: if the file does not exist.
-        ValueError: if it is not such a file.
-    """
-    # Not `splitlines`, which splits at separators of Unicode in the middle of a sentence, too.
-    lines = [line for line in read_text(path, _MAX_TEXT).split("\n") if line.strip()]
-    cells = [[cell.strip() for cell in line.split("\t")] for line in lines]
-    cells = cells[1:] if header and cells and columns_of_header(cells[0]) else cells
-    rows = [(source, [x for x in references if x]) for source, *references in cells]
-    rows = [row for row in rows if all(row)]
-    if not rows or min(map(len, cells)) < 2:
-        raise ValueError(
-            f"{path} must have lines of a source and its references, separated by tabs. "
-            f"Received: {len(rows)} lines"
-        )
-    return rows
 
 
 def make_model(config: RunConfig, source_vocab_size: int, target_vocab_size: int) -> Translator:
@@ -461,21 +397,15 @@ def _history_columns(history):
     return SCORED_COLUMNS if scored else HISTORY_COLUMNS
 
 
-def _digests(dataset):
-    """Returns digests that detect changed or reordered pairs."""
+def data_digests(dataset):
+    """Returns digests of the parts of a data set that detect changed or reordered pairs."""
     return {"training": _digest(dataset.train), "validation": _digest(dataset.validation)}
 
 
 def _digest(pairs):
-    if isinstance(pairs, PairFile):
-        # Of the whole file; the excluded pairs follow from the settings and the other parts.
+    if isinstance(pairs, TokenShards):
         return pairs.digest
     digest = hashlib.sha256()
     for pair in pairs:
         digest.update("\t".join(pair).encode() + b"\n")
     return digest.hexdigest()
-
-
-def _test_lines(test):
-    rows = [[source, *references] for source, references in test]
-    return "".join("\t".join(" ".join(x.split()) for x in row) + "\n" for row in rows)

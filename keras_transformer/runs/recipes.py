@@ -29,16 +29,21 @@ def add_flags(parser):
         help="settings with a name, see --list-recipes; other flags override them (default: none)",
     )
     for field in dataclasses.fields(RunConfig):
-        help = f"{field.metadata['help']}; default: {field.default}".replace("%", "%%")
-        options = {"help": help, "default": argparse.SUPPRESS}
-        if field.type is bool:
-            options["action"] = argparse.BooleanOptionalAction
-        elif field.name == "columns":
-            options |= {"nargs": 2, "metavar": ("SOURCE", "TARGET")}
-        elif field.type not in (str, str | None):
-            options["type"] = _number(field.type)
-        flag = "from" if field.name == "parent" else field.name.replace("_", "-")
-        parser.add_argument(f"--{flag}", dest=field.name, **options)
+        add_flag(parser, field)
+
+
+def add_flag(parser, field):
+    """Adds a flag for a field of `RunConfig`, see `add_flags`."""
+    help = f"{field.metadata['help']}; default: {field.default}".replace("%", "%%")
+    options = {"help": help, "default": argparse.SUPPRESS}
+    if field.type is bool:
+        options["action"] = argparse.BooleanOptionalAction
+    elif field.name == "columns":
+        options |= {"nargs": 2, "metavar": ("SOURCE", "TARGET")}
+    elif field.type not in (str, str | None):
+        options["type"] = _number(field.type)
+    flag = "from" if field.name == "parent" else field.name.replace("_", "-")
+    parser.add_argument(f"--{flag}", dest=field.name, **options)
 
 
 def _number(kind):

@@ -9,6 +9,7 @@ from keras_transformer._utils.special_tokens import UNKNOWN_ID
 from keras_transformer.data.dataset import normalize_sentence
 from keras_transformer.data.marian_tokenizer import MarianTokenizer
 from keras_transformer.data.pairs import read_pairs
+from keras_transformer.data.token_shards import TokenShards
 from keras_transformer.data.tokenizers import unknown_share
 from keras_transformer.models.marian import is_published, model_arguments, read_marian
 from keras_transformer.pretrained.checkpoint import Checkpoint
@@ -83,7 +84,8 @@ def describe_fit(dataset):
         dataset: a `PreparedDataset` with the tokenizers of the run.
     """
     source, target = dataset.source_tokenizer, dataset.target_tokenizer
-    pairs = itertools.islice(dataset.train, _COMPARED)
+    in_files = isinstance(dataset.train, TokenShards)
+    pairs = itertools.islice(dataset.validation if in_files else dataset.train, _COMPARED)
     sources, targets = map(list, zip(*pairs, strict=True))
     yield (
         f"Unknown to the vocabularies: {unknown_share(source, sources):.1%} of the source and "

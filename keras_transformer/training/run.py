@@ -13,8 +13,10 @@ from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.types import PathLike
 from keras_transformer.backends import backend_module
 from keras_transformer.data.corpus import corpus_path
-from keras_transformer.data.dataset import PrepareDataset
+from keras_transformer.data.dataset import PrepareDataset, PreparedDataset
 from keras_transformer.data.pairs import read_pairs
+from keras_transformer.data.references import read_references
+from keras_transformer.data.token_shards import TokenShards
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, unknown_share
 from keras_transformer.evaluation import TOKENIZERS, Scores, score
 from keras_transformer.inference.sentences import check_token_count
@@ -29,7 +31,6 @@ from keras_transformer.runs.folder import (
     RunFolder,
     build_run_model,
     make_model as library_model,
-    read_references,
 )
 from keras_transformer.runs.lock import training_lock
 from keras_transformer.runs.model_description import ModelDescription
@@ -49,6 +50,8 @@ from keras_transformer.training.trainer import Trainer
 _MAX_WARM_UP = 0.2  # share of the updates of a run
 _SAMPLES = 5  # number of test translations in the report
 _LOW_BLEU = 5
+# Settings that a folder of token ids excludes.
+_NOT_OF_A_FOLDER = ("validation", "test", "columns", "mix", "n_sentences")
 # The default number of epochs: enough updates for a corpus of any size, but a small one is not
 # repeated until the model memorizes it.
 _UPDATES, _MIN_EPOCHS, _MAX_EPOCHS = 1600, 3, 15
@@ -108,7 +111,9 @@ def train_run(
     if resuming:
         with training_lock(folder):  # refuses early; several processes may be here at once
             pass
-        config = run.read_config().with_changes(**dataclasses.asdict(config))
+        config = run.read_config().with_changes(**dataclasses.asdict(with_folder_settings(config)))
+    else:
+        config = with_folder_settings(config)
     if own_model is None:
         ModelDescription.from_config(config, (1, 1)).check_made_by_library(run.path)
     beginning = parent_folder(config.parent) if config.parent and not resuming else None
@@ -116,7 +121,7 @@ def train_run(
     dataset = prepare_dataset(config, known.read_tokenizers() if known else None)
     if resuming:
         run.check_dataset(dataset)
-    batches = make_batches(config, dataset, run.read_block_stats() if resuming else None)
+    batches = make_batches(config, dataset)
     updates = number_of_updates(config, batches[0])
     if model_parallel > 1:
         _check_shardable(config, dataset, model_parallel)
@@ -138,6 +143,29 @@ def train_run(
     return _report(run, config, updates, own_model) if trainer.chief else None
 
 
+def with_folder_settings(config):
+    """Returns the configuration with the settings of a folder of token ids, if the data is one.
+
+    Raises:
+        FileNotFoundError: if the folder has no token ids.
+        ValueError: if the configuration has other settings of the data.
+    """
+    if not (config.data and Path(config.data).is_dir()):
+        return config
+    found = dict.fromkeys(_NOT_OF_A_FOLDER) | {"bpe_dropout": 0.0}
+    found |= TokenShards(config.data).settings
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
+    settings = {name: getattr(config, name) for name in found}
+    refused = {k: x for k, x in settings.items() if x not in (defaults[k], found[k])}
+    if refused:
+        raise ValueError(
+            f"The folder {config.data} has its own validation part, test part and vocabularies, "
+            f"prepared with {found}: leave other settings out; to adapt a run, prepare the data "
+            f"with --vocabularies RUN. Received: {refused}"
+        )
+    return dataclasses.replace(config, **found)
+
+
 def prepare_dataset(config, tokenizers=None):
     """Reads and prepares the sentence pairs of a run, and prints their numbers.
 
@@ -149,26 +177,11 @@ def prepare_dataset(config, tokenizers=None):
     Returns:
         A `PreparedDataset`.
     """
-    prepare = PrepareDataset(
-        config.n_sentences,
-        min_count=config.min_count,
-        max_length=config.max_length,
-        seed=config.seed,
-        tokenizer="bpe" if config.bpe_dropout else config.tokenizer,
-        vocab_size=config.vocab_size,
-        share_vocabulary=config.share_vocabulary,
-    )
     path = Path(config.data or corpus_path())
-    options = {"data_limits": config.data_limits, "columns": config.columns}
-    held_out = [file and read_pairs(file, **options) for file in (config.validation, config.test)]
-    if config.stream:
-        dataset = prepare.stream(path, *held_out, tokenizers, config.data_limits)
+    if path.is_dir():
+        dataset = _load_tokens(path, tokenizers)
     else:
-        pairs = read_pairs(path, **options)
-        mixed = mixed_pairs(config, len(pairs)) if config.mix else ()
-        # A resumed run trains its tokenizers again, to notice other data.
-        kept = tokenizers if config.parent else None
-        dataset = prepare(pairs, *held_out, tokenizers=kept, mixed=mixed)
+        dataset = _prepare(config, path, tokenizers)
     translated = {"test": dataset.test}
     if config.monitor == "bleu":
         translated["validation"] = dataset.validation
@@ -182,13 +195,44 @@ def prepare_dataset(config, tokenizers=None):
     return dataset
 
 
-def make_batches(config, dataset, block_stats=None):
+def _load_tokens(folder, tokenizers):
+    """Loads the token ids in a folder, and compares their vocabularies with those of a run."""
+    dataset = PreparedDataset.load(folder)
+    own = (dataset.source_tokenizer, dataset.target_tokenizer)
+    pairs = zip(own, tokenizers or own, strict=True)
+    if any(a.to_json() != b.to_json() for a, b in pairs):
+        raise ValueError(
+            "The token ids must be made with the vocabularies of the run, see --vocabularies of "
+            f"{command_line('prepare-data')}. Received: other vocabularies in {folder}"
+        )
+    return dataset
+
+
+def _prepare(config, path, tokenizers):
+    prepare = PrepareDataset(
+        config.n_sentences,
+        min_count=config.min_count,
+        max_length=config.max_length,
+        seed=config.seed,
+        tokenizer="bpe" if config.bpe_dropout else config.tokenizer,
+        vocab_size=config.vocab_size,
+        share_vocabulary=config.share_vocabulary,
+    )
+    options = {"data_limits": config.data_limits, "columns": config.columns}
+    held_out = [file and read_pairs(file, **options) for file in (config.validation, config.test)]
+    pairs = read_pairs(path, **options)
+    mixed = mixed_pairs(config, len(pairs)) if config.mix else ()
+    # A resumed run trains its tokenizers again, to notice other data.
+    kept = tokenizers if config.parent else None
+    return prepare(pairs, *held_out, tokenizers=kept, mixed=mixed)
+
+
+def make_batches(config, dataset):
     """Makes the batches of a run.
 
     Args:
         config: a `RunConfig`.
         dataset: a `PreparedDataset`.
-        block_stats: `StreamedBuckets.block_stats` of an earlier run on the same file, or None.
 
     Returns:
         The batches of the training part and of the validation part.
@@ -202,8 +246,6 @@ def make_batches(config, dataset, block_stats=None):
         multiple=config.accumulation,
         bpe_dropout=config.bpe_dropout,
     )
-    if config.stream:
-        batches.block_stats = block_stats
     validation = dataset.batches(dataset.validation, size, batch_tokens=config.batch_tokens)
     return batches, validation
 
@@ -241,8 +283,8 @@ def _check_shardable(config, dataset, size):
 
 def _make_trainer(config, run, dataset, batches, make_model, beginning=None):
     backend = backend_module()
-    single_process, chief = backend.processes()
-    if config.bpe_dropout and not single_process:
+    process, processes = backend.processes()
+    if config.bpe_dropout and processes > 1:
         raise ValueError(
             "bpe_dropout does not work with several processes, because each would skip different "
             "merges: train without bpe_dropout, or in one process. Received: "
@@ -277,7 +319,7 @@ def _make_trainer(config, run, dataset, batches, make_model, beginning=None):
         monitor=config.monitor,
         bleu=_make_bleu(config, model, dataset),
         writer=tensorboard_writer(run.path / "tensorboard")
-        if config.tensorboard and chief
+        if config.tensorboard and process == 0
         else None,
         config=config,
         dataset=dataset,

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import math
 import sys
 import time
@@ -10,8 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import keras
+import numpy as np
 from keras import ops
 
+from keras_transformer import __version__
 from keras_transformer._utils.checks import (
     check_choice,
     check_integers,
@@ -27,7 +30,7 @@ from keras_transformer.data.dataset import PreparedDataset
 from keras_transformer.models._translator import Translator
 from keras_transformer.objectives.metrics import loss_and_totals
 from keras_transformer.runs.config import RunConfig
-from keras_transformer.runs.folder import RunFolder, check_curve, check_history
+from keras_transformer.runs.folder import RunFolder, check_curve, check_history, data_digests
 from keras_transformer.runs.training_settings import MAX_EPOCHS
 from keras_transformer.training.averaging import averaged_weights
 from keras_transformer.training.checkpoints import Checkpoints
@@ -186,7 +189,7 @@ class Trainer:
         self.dataset = dataset
         totals = functools.partial(loss_and_totals, label_smoothing=label_smoothing, loss=loss)
         self._step = backend_module().TrainingStep(model, optimizer, totals)
-        self.chief = self._step.chief
+        self.chief = self._step.process == 0
         self._learning_rate = _learning_rates(optimizer)
         self._checkpoints = Checkpoints(self.run.checkpoints, model, optimizer)
         self._verbose = 1 if sys.stdout.isatty() else 2
@@ -219,7 +222,8 @@ class Trainer:
         Raises:
             FloatingPointError: if the loss is no longer finite; the last checkpoint is kept.
             ValueError: if the checkpoint in the folder belongs to another run or is missing, if
-                `config` describes another model, if the number of batches is not a multiple of
+                `config` describes another model, if processes differ in their data, settings,
+                weights or versions, if the number of batches is not a multiple of
                 those that the optimizer accumulates, if a batch has another structure, or if a
                 trial fails.
             OSError: if a file cannot be written; the previous one is kept.
@@ -228,10 +232,12 @@ class Trainer:
         _check_batches(validation)
         self._check_accumulation(len(batches))
         state = self._restore(len(batches))
+        if self._step.processes > 1:
+            self._check_processes(state, len(batches))
         samples = None
         if self.chief and self.dataset is not None:
-            self.run.begin(self.config, self.dataset, batches, self.model)
-            if self._step.single_process:
+            self.run.begin(self.config, self.dataset, self.model)
+            if self._step.processes == 1:
                 samples = Samples(self.model, self.dataset)
         if self.chief:
             self.run.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -297,6 +303,27 @@ class Trainer:
             self.run.write_history(state.history)
         return state
 
+    def _check_processes(self, state, number_of_batches):
+        """Raises a ValueError unless all processes begin with the same data and weights."""
+        variables = [*self.model.variables, *self.optimizer.variables]
+        contents = {
+            "versions of keras_transformer and Keras": (__version__, keras.__version__),
+            "settings": self.config and self.config.without_paths(),
+            "data": (number_of_batches, self.dataset and data_digests(self.dataset)),
+            "checkpoints, which they must all see in the run folder": state,
+            "weights": [ops.convert_to_numpy(variable).tobytes() for variable in variables],
+        }
+        digests = [hashlib.sha256(repr(x).encode()).digest() for x in contents.values()]
+        bits = np.unpackbits(np.array([[*digest] for digest in digests], "uint8"), axis=1) > 0
+        # The bits are the same if none is set in one process and not set in another.
+        differs = (self._step.any(bits) & self._step.any(~bits)).any(axis=1)
+        names = [name for name, is_different in zip(contents, differs, strict=True) if is_different]
+        if names:
+            raise ValueError(
+                "All processes must have the same package, command, data and run folder. "
+                f"Received: different {'; different '.join(names)}"
+            )
+
     def _check_no_other_run(self):
         if not self.run.history.exists():
             return
@@ -316,11 +343,11 @@ class Trainer:
     def _should_stop(self, interrupt, fetching=True):
         # All processes must stop after the same batch. They exchange their flags only when fetching
         # results, when they wait for each other anyway.
-        return (fetching or self._step.single_process) and self._any(interrupt.is_set())
+        return (fetching or self._step.processes == 1) and self._any(interrupt.is_set())
 
     def _any(self, flag):
         """Returns whether the flag is set in any process."""
-        return flag if self._step.single_process else self._step.any(flag)
+        return flag if self._step.processes == 1 else bool(self._step.any(flag))
 
     def _out_of_patience(self, state):
         if not state.history or state.epoch - self._best(state)["epoch"] < self.patience:

@@ -94,17 +94,21 @@ def start_two(folders, results, interrupt=(None, None)):
             sock.bind(("127.0.0.1", 0))
         addresses = [f"127.0.0.1:{sock.getsockname()[1]}" for sock in (one, other)]
     for i in range(2):
-        task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": i}}
-        environment = {
-            "tensorflow": {"TF_CONFIG": json.dumps(task)},
-            "jax": {
-                "JAX_COORDINATOR_ADDRESS": addresses[0],
-                "JAX_NUM_PROCESSES": "2",
-                "JAX_PROCESS_ID": str(i),
-            },
-        }[keras.config.backend()]
         arguments = [folders[i], results[i], "1", *filter(None, [interrupt[i]])]
-        yield start(arguments, **environment)
+        yield start(arguments, **environment_of(addresses, i))
+
+
+def environment_of(addresses, index):
+    """Returns the environment variables of one of two processes."""
+    task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+    return {
+        "tensorflow": {"TF_CONFIG": json.dumps(task)},
+        "jax": {
+            "JAX_COORDINATOR_ADDRESS": addresses[0],
+            "JAX_NUM_PROCESSES": "2",
+            "JAX_PROCESS_ID": str(index),
+        },
+    }[keras.config.backend()]
 
 
 def assert_same(result, expected):
@@ -187,6 +191,34 @@ def test_a_run_ends_when_a_process_is_lost_and_can_be_resumed(single_device, tmp
         output, _ = process.communicate()
         assert process.returncode == 0, output
     assert_same(results[0], single_device)
+
+
+@several
+@pytest.mark.slow
+@pytest.mark.every_backend
+def test_processes_that_see_different_run_folders_are_refused(tmp_path):
+    train(tmp_path / "run", epochs=1)
+    folders = [tmp_path / "run", tmp_path / "elsewhere"]
+    for process in list(start_two(folders, [tmp_path / "0.npz", tmp_path / "1.npz"])):
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode != 0
+        assert (
+            "Received: different checkpoints, which they must all see in the run folder" in output
+        )
+        assert "different weights" in output and "different data" not in output
+    assert len(RunFolder(folders[0]).read_history()) == 1
+
+
+@several
+@pytest.mark.every_backend
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "no-such-host.invalid:2222", "127.0.0.1"])
+def test_a_wrong_address_is_named(monkeypatch, address):
+    monkeypatch.setattr("keras_transformer.backends.processes._PATIENCE", 0.1)
+    for name, value in environment_of([address, "127.0.0.1:10"], 1).items():
+        monkeypatch.setenv(name, value)
+    message = f"does not listen at {address}: check this address"
+    with pytest.raises(ConnectionError, match=message), backend_module().distribution() as scope:
+        scope()
 
 
 @several

@@ -6,7 +6,7 @@ import pytest
 
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.data.pairs import read_pairs
-from keras_transformer.runs.folder import read_references
+from keras_transformer.data.references import read_references
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 SIZES = {"first-sentences.tsv": 300, "blind-sentences.tsv": 95}

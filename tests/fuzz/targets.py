@@ -53,6 +53,8 @@ class Workshop:
         self.trainer.train(*self.batches, 1)
         shutil.copytree(self.trained, self.valid / "run")
         _write_pairs(self.valid)
+        pairs, prepare = self.valid / "pairs.tsv", kt.PrepareDataset(vocab_size=60)
+        prepare.write_tokens(pairs, self.valid / "tokens", PAIRS[:2], PAIRS[2:4])
         for name, text in {"source.txt": "one\ntwo\n", "series.csv": "t,x\n1,2\n3,4\n"}.items():
             (self.valid / name).write_text(text)
         for kind, text in _MARKED.items():
@@ -135,12 +137,20 @@ def damaged_marked_documents(rng, workshop):
     assert same.encode() == path.read_bytes() and isinstance(other, str)
 
 
-def damaged_streamed_pairs(rng, workshop):
-    """Reads a file of pairs block by block."""
+def damaged_large_pairs(rng, workshop):
+    """Writes the token ids of a file of pairs that is read block by block."""
     path = workshop.copy("pairs.tsv")
     _damage_bytes(rng, path)
-    prepare = kt.PrepareDataset(tokenizer="bpe", vocab_size=200)
-    list(prepare.stream(path, PAIRS[:2], PAIRS[2:4]).train)
+    prepare = kt.PrepareDataset(vocab_size=200)
+    prepare.write_tokens(path, path.with_name("tokens"), PAIRS[:2], PAIRS[2:4])
+
+
+def damaged_tokens(rng, workshop):
+    """Makes the batches of a folder of token ids in which one file is changed."""
+    path = workshop.copy("tokens")
+    _damage(rng, rng.choice(sorted(path.iterdir())))
+    dataset = kt.PreparedDataset.load(path)
+    list(dataset.batches(dataset.train, 8))
 
 
 def hostile_pickle(rng, workshop):
@@ -207,7 +217,6 @@ def damaged_run(rng, workshop):
     files = [x for x in path.rglob("*") if x.is_file() and "checkpoints" not in x.parts]
     _damage(rng, rng.choice(sorted(files)))
     run = kt.RunFolder(path)
-    run.read_block_stats()
     compare = functools.partial(run.check_dataset, workshop.dataset)
     _all(run.read_test, run.read_history, run.read_model, compare)
 
@@ -374,8 +383,8 @@ _SUFFIXES = ("tsv", "csv", "jsonl", "tmx", "zip")
 TARGETS = {
     target.__name__: target
     for target in (
-        *(damaged_pairs, damaged_parallel_text, damaged_documents, damaged_streamed_pairs),
-        *(damaged_marked_documents, hostile_pickle, damaged_series, damaged_run),
+        *(damaged_pairs, damaged_parallel_text, damaged_large_pairs, damaged_tokens),
+        *(damaged_documents, damaged_marked_documents, hostile_pickle, damaged_series, damaged_run),
         *(damaged_checkpoint, damaged_average, damaged_language_model),
         *(damaged_tokenizer, damaged_wordpiece, hostile_arguments, hostile_sentences),
     )

@@ -23,7 +23,6 @@ NON_DEFAULTS = {
     "test": "judged.tsv",
     "columns": ("en", "de"),
     "mix": "old.tsv:0.5",
-    "stream": True,
     "n_sentences": 1000,
     "min_count": 2,
     "tokenizer": "bpe",
@@ -75,7 +74,6 @@ NON_DEFAULTS = {
     "dtype": "float32",
     "tensorboard": True,
 }
-COMPATIBLE = {**NON_DEFAULTS, "stream": False}  # excludes columns, n_sentences and bpe_dropout
 CHANGEABLE = {"epochs", "patience", "data", "validation", "test", "data_limits", "columns"}
 
 
@@ -105,7 +103,7 @@ def test_non_defaults_cover_all_fields():
 
 
 @pytest.mark.parametrize(
-    "config", [RunConfig(), RunConfig(**COMPATIBLE)], ids=["defaults", "non-defaults"]
+    "config", [RunConfig(), RunConfig(**NON_DEFAULTS)], ids=["defaults", "non-defaults"]
 )
 def test_json_round_trip(config):
     assert RunConfig.from_json(config.to_json()) == config
@@ -246,17 +244,8 @@ def test_refuses_accumulation_in_float16():
         RunConfig(dtype="mixed_float16", accumulation=2)
 
 
-def test_streaming_refuses_incompatible_options():
-    needed = {"stream": True, "tokenizer": "bpe", "validation": "v.tsv", "test": "t.tsv"}
-    assert RunConfig(**needed).stream
-    for change in (
-        {"tokenizer": "words"},
-        {"test": None},
-        {"bpe_dropout": 0.1},
-        {"n_sentences": 9},
-    ):
-        with pytest.raises(ValueError, match=r"Streaming needs .*Received: tokenizer="):
-            RunConfig(**{**needed, **change})
+def test_streamed_runs_of_earlier_versions_are_read():
+    assert RunConfig.from_json(changed_json(stream=True)) == RunConfig.from_json(changed_json())
 
 
 def test_a_vocabulary_of_words_excludes_what_needs_subwords():
@@ -362,8 +351,8 @@ def test_none_replaces_the_number_of_a_recipe():
 
 def test_only_given_flags_are_parsed():
     assert parse() == {}
-    given = [flag for name, value in COMPATIBLE.items() for flag in flags(name, value)]
-    assert RunConfig(**parse(*given)) == RunConfig(**COMPATIBLE)
+    given = [flag for name, value in NON_DEFAULTS.items() for flag in flags(name, value)]
+    assert RunConfig(**parse(*given)) == RunConfig(**NON_DEFAULTS)
 
 
 @pytest.mark.parametrize("name", FIELDS)

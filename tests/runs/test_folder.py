@@ -13,9 +13,10 @@ import pytest
 from keras import ops
 from tiny import PAIRS, make_dataset
 
-from keras_transformer import PrepareDataset, RunConfig, RunFolder, plot_losses
+from keras_transformer import PrepareDataset, PreparedDataset, RunConfig, RunFolder, plot_losses
 from keras_transformer._utils.command_line import command_line
-from keras_transformer.runs.folder import build_run_model, read_references
+from keras_transformer.data.references import read_references
+from keras_transformer.runs.folder import build_run_model
 from keras_transformer.training.checkpoints import Checkpoints
 
 CONFIG = RunConfig(d_model=16, h=2, d_ff=32, n=1, max_length=8)
@@ -265,20 +266,18 @@ def test_refuses_different_data(run, other):
     assert files(run) == before
 
 
-def test_refuses_a_reordered_streamed_file(run, tmp_path):
-    def streamed(pairs, tokenizers=None):
+def test_refuses_other_shards(run, tmp_path):
+    def in_files(pairs, name):
         lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
         (tmp_path / "pairs.tsv").write_text(lines, encoding="utf-8")
         prepare = PrepareDataset(tokenizer="bpe", vocab_size=60)
         held_out = (PAIRS[:5], PAIRS[5:10])
-        return prepare.stream(tmp_path / "pairs.tsv", *held_out, tokenizers)
+        return prepare.write_tokens(tmp_path / "pairs.tsv", tmp_path / name, *held_out)
 
-    started = streamed(PAIRS)
-    run.create(CONFIG, started)
-    tokenizers = (started.source_tokenizer, started.target_tokenizer)
-    run.check_dataset(streamed(PAIRS, tokenizers))
+    run.create(CONFIG, in_files(PAIRS, "first"))
+    run.check_dataset(PreparedDataset.load(tmp_path / "first"))
     with pytest.raises(ValueError, match=r"Received: a different training part$"):
-        run.check_dataset(streamed(PAIRS[::-1], tokenizers))
+        run.check_dataset(in_files(PAIRS[::-1], "other"))
 
 
 @pytest.mark.parametrize("content", ['{"training": ', "[1]", "3"])
@@ -286,20 +285,6 @@ def test_error_names_the_damaged_digest_file(run, dataset, content):
     (run.path / "data.json").write_text(content)
     with pytest.raises(ValueError, match=r"data\.json is damaged\. Received: "):
         run.check_dataset(dataset)
-
-
-def test_round_trip_of_block_stats(run):
-    assert run.read_block_stats() is None
-    run.write_block_stats([[3, [4, 8], 0.25]])
-    assert run.read_block_stats() == [[3, [4, 8], 0.25]]
-    run.create(CONFIG, make_dataset())  # in a folder with files of an earlier run
-    assert run.read_block_stats() is None
-    for damaged in (
-        *("{", "3", "[3]", "[[3, [4]]]", '[[3, ["x"], 0.5]]'),
-        *("[[-3, [4], 0.5]]", "[[3, [], 0.5]]", "[[3, [4], NaN]]", "[[1e999, [4], 0.5]]"),
-    ):
-        (run.path / "batches.json").write_text(damaged)
-        assert run.read_block_stats() is None  # so that they are computed again
 
 
 # Writing
@@ -356,16 +341,16 @@ def test_a_file_of_references_may_have_a_header_blank_lines_and_separators_of_un
 
 def test_a_run_without_a_checkpoint_is_described_again(dataset, model, tmp_path):
     run, other = RunFolder(tmp_path), other_dataset()
-    run.begin(None, dataset, None, model)
-    run.begin(CONFIG, other, None)
+    run.begin(None, dataset, model)
+    run.begin(CONFIG, other)
     assert run.read_config() == CONFIG and run.read_test() == other.test
     run.check_dataset(other)
-    run.begin(None, dataset, None, model)
+    run.begin(None, dataset, model)
     (run.checkpoints / "000001").mkdir(parents=True)
-    run.begin(None, dataset, None, model)
+    run.begin(None, dataset, model)
     for config in (None, CONFIG):
         with pytest.raises(ValueError, match="different data"):
-            run.begin(config, other, None, model)
+            run.begin(config, other, model)
     with pytest.raises(ValueError, match="by a `Trainer` without a `RunConfig`"):
         run.read_config()
 

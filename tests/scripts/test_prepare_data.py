@@ -101,5 +101,18 @@ def test_an_empty_result_is_refused(refused, tmp_path):
     refused(["numbers.tsv", "out.tsv"], "at least one pair")
 
 
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (["pairs.txt", "out.tsv", "--vocab-size", "9"], ["without --tokenize", "vocab_size"]),
+        (["pairs.txt", "out", "--tokenize", "--keep-case"], ["with --tokenize", "keep_case"]),
+        (["pairs.txt", "out", "--tokenize"], ["--validation and --test"]),
+    ],
+)
+def test_flags_of_the_other_task_are_refused(refused, tmp_path, flags, parts):
+    refused(flags, *parts)
+    assert not (tmp_path / flags[1]).exists()
+
+
 def test_missing_arguments_show_the_usage(prepare):
     assert prepare(expected=2).startswith("usage: prepare_data.py")

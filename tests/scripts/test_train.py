@@ -215,7 +215,7 @@ def test_runs_with_the_same_name_are_plotted_separately(folder, output):
 @pytest.mark.parametrize("recipe", sorted({*RECIPES} - {"tiny", "base", "book"}))
 def test_a_recipe_needs_only_its_data(folder, recipe):
     error = refusal("train.py", "--recipe", recipe, folder=folder)
-    assert "error: No file of sentence pairs here" in error or "can be streamed" in error
+    assert "error: No file of sentence pairs here" in error
     assert not (folder / "runs" / recipe).exists()
 
 
@@ -252,17 +252,21 @@ def test_a_finished_run_is_not_trained_in_silence(folder, output):
 
 
 @pytest.mark.slow
-def test_a_streamed_run_with_all_options(folder):
+def test_a_run_on_token_ids_with_all_options(folder):
     for name, pairs in {"train": PAIRS[:-30], "val": PAIRS[-30:-15], "test": PAIRS[-15:]}.items():
         lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
         (folder / f"{name}.tsv").write_text(lines, encoding="utf-8")
     (folder / "recipe.txt").write_text(
-        "--data train.tsv --validation val.tsv --test test.tsv --stream  # large files\n"
-        "--tokenizer bpe --vocab-size 60 --share-vocabulary\n\n"
+        "--data tokens  # large files\n\n"
         "--d-model 32 --d-ff 64 --n 1 --h 2 --batch-tokens 64 --accumulation 2 --clip-norm 1\n"
         "--ema 0.9 --monitor bleu --keep-weights 2 --attention-rate 0.1 --activation-rate 0.1\n"
         "--warmup-steps 50 --epochs 2\n"
     )
+    parts = ["--validation", "val.tsv", "--test", "test.tsv"]
+    flags = ["--tokenize", *parts, "--vocab-size", "60", "--share-vocabulary"]
+    run_script("prepare_data.py", "train.tsv", "tokens", *flags, folder=folder)
+    other = refusal("train.py", "--data", "tokens", "--vocab-size", "70", *parts, folder=folder)
+    assert "leave other settings out;" in other and "'vocab_size': 70" in other
     output = run_script("train.py", "@recipe.txt", "--run", "runs/all", folder=folder)
     for part in ("batches of 64 tokens", "BLEU", "padding", "15 sentences"):
         assert part in output
@@ -279,13 +283,18 @@ def test_a_streamed_run_with_all_options(folder):
     assert "it has no weights/epoch-9.weights.h5" in missing
     run_script("translate.py", "runs/all", *flags, "average", folder=folder)
     resume = ["--run", "runs/all", "--resume", "--epochs", "3"]
-    [[batches, *others]] = run.read_block_stats()
-    # Resuming fails if it is used. Two more, because two batches each are accumulated.
-    run.write_block_stats([[batches + 2, *others]])
-    assert "batches.json" in refusal("train.py", *resume, folder=folder)
-    run.write_block_stats([[batches, *others]])
+    (folder / "tokens/00000.npy").rename(folder / "00000.npy")
+    assert "is missing: restore it" in refusal("train.py", *resume, folder=folder)
+    (folder / "00000.npy").rename(folder / "tokens/00000.npy")
     again = run_script("train.py", *resume, folder=folder)
     assert "Epoch 3/3" in again and "Epoch 2/3" not in again
+    adapt = ["--run", "runs/adapted", "--from", "runs/all", "--epochs", "1", "--data"]
+    flags = ["--tokenize", "--validation", "test.tsv", "--test", "test.tsv"]
+    run_script("prepare_data.py", "val.tsv", "other", *flags, folder=folder)
+    assert "--vocabularies" in refusal("train.py", *adapt, "other", folder=folder)
+    flags = ["--tokenize", *parts, "--vocabularies", "runs/all"]
+    run_script("prepare_data.py", "train.tsv", "same", *flags, folder=folder)
+    assert "Unknown to the vocab" in run_script("train.py", *adapt, "same", folder=folder)
 
 
 @pytest.mark.slow

@@ -1,16 +1,12 @@
-"""Streaming of sentence pairs from files that do not fit into memory."""
+"""Sentence pairs of a file that does not fit into memory."""
 
 import collections
 import contextlib
 import dataclasses
 import functools
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-
-import keras
-import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.command_line import command_line
@@ -39,7 +35,6 @@ class PairFile:
             file and the number of lines are not limited.
 
     Attributes:
-        digest: SHA-256 digest of the file, hexadecimal.
         dropped: dictionary from each reason to the number of pairs dropped for it.
 
     Raises:
@@ -67,7 +62,7 @@ class PairFile:
         self.dropped: dict[str, int] = {}
         if self.path.suffix.lower() not in (".tsv", ".txt"):
             raise ValueError(
-                "Only .tsv and .txt files can be streamed; convert other formats with: "
+                "Only .tsv and .txt files are read block by block; convert other formats with: "
                 f"{command_line('prepare-data', path, 'pairs.tsv')}. Received: {path}"
             )
         if not self.path.exists():
@@ -110,17 +105,14 @@ class PairFile:
     def _scan(self, block_pairs):
         """Finds the blocks with accepted pairs and returns the number of these pairs."""
         total, previous_lines, offset = 0, 0, 0
-        digest = hashlib.sha256()
         with open(self.path, "rb") as file:
             while lines := self._read_lines(file, previous_lines, block_pairs):
                 data = b"".join(lines)
-                digest.update(data)
                 accepted = self._count_accepted(data, previous_lines)
                 if accepted:
                     self._blocks.append((offset, len(data), previous_lines))
                 total += accepted
                 previous_lines, offset = previous_lines + len(lines), offset + len(data)
-        self.digest = digest.hexdigest()
         return total
 
     def _read_lines(self, file, previous_lines, block_pairs):
@@ -166,98 +158,3 @@ class _Sentences:
 
     def __iter__(self):
         return (pair[side] for pair in self._file for side in self._sides)
-
-
-class StreamedBuckets(keras.utils.PyDataset):
-    """The batches of a `PairFile`, made with `LengthBuckets` block by block.
-
-    The blocks, and the pairs within each block, are shuffled for every epoch. The order depends on
-    `seed` and the epoch only, and batches are accessed by index, so that training can resume at any
-    step.
-
-    Args:
-        file: a `PairFile`.
-        make_batches: function of a list of pairs and a seed that returns their `LengthBuckets`.
-        seed: seed of the shuffling; None for no shuffling.
-
-    Raises:
-        ValueError: on access, if the number of batches of a block differs from `block_stats`.
-    """
-
-    def __init__(self, file, make_batches, seed=None, **kwargs):
-        super().__init__(**kwargs)
-        self.file = file
-        self.seed = seed
-        self._make_batches = make_batches
-        self._block_stats = None
-        self.set_epoch(0)
-
-    @property
-    def block_stats(self):
-        """For each block: the number of batches, their lengths and their share of padding.
-
-        Computing them reads the whole file. To avoid that, set them to the values of an earlier run
-        on the same file, which JSON can store. Values for another number of blocks are ignored.
-        """
-        if self._block_stats is None:
-            # A lazy map, so that only one block at a time is in memory.
-            blocks = map(self._make_block_batches, range(self.file.number_of_blocks))
-            self._block_stats = [[len(x), x.shapes, x.padding_share] for x in blocks]
-        return self._block_stats
-
-    @block_stats.setter
-    def block_stats(self, stats):
-        if stats is not None and len(stats) == self.file.number_of_blocks:
-            self._block_stats, self._block_ends = stats, None
-
-    @property
-    def shapes(self):
-        """The sequence lengths of the batches."""
-        return sorted({length for _, shapes, _ in self.block_stats for length in shapes})
-
-    @property
-    def padding_share(self):
-        """The share of padding in all batches."""
-        weights, _, shares = zip(*self.block_stats, strict=True)
-        return float(np.average(shares, weights=weights))
-
-    def set_epoch(self, epoch):
-        """Starts an epoch, counted from 0; its order depends on `seed` and `epoch` only."""
-        self.epoch = epoch
-        self._order = np.arange(self.file.number_of_blocks)
-        if self.seed is not None:
-            np.random.default_rng((self.seed, epoch)).shuffle(self._order)
-        self._block_ends = None  # of the batches of each block in this order, once they are known
-        self._loaded = None, None
-
-    def on_epoch_end(self):
-        self.set_epoch(self.epoch + 1)
-
-    def __len__(self):
-        return sum(number for number, _, _ in self.block_stats)
-
-    def __getitem__(self, index):
-        if not 0 <= index < len(self):
-            raise IndexError(f"The index must be in [0, {len(self)}). Received: {index}")
-        if self._block_ends is None:
-            self._block_ends = np.cumsum([self.block_stats[block][0] for block in self._order])
-        ends = self._block_ends
-        position = int(np.searchsorted(ends, index, side="right"))
-        if self._loaded[0] != position:
-            batches = self._make_block_batches(self._order[position])
-            self._check_count(self._order[position], batches)
-            batches.set_epoch(self.epoch)
-            self._loaded = position, batches
-        return self._loaded[1][index - (ends[position] - len(self._loaded[1]))]
-
-    def _make_block_batches(self, block):
-        seed = None if self.seed is None else self.seed + int(block)
-        return self._make_batches(self.file.read_block(block), seed)
-
-    def _check_count(self, block, batches):
-        if len(batches) != self.block_stats[block][0]:
-            raise ValueError(
-                f"A block of {self.file.path} has {len(batches)} batches, which does not match the "
-                "`block_stats` of another version or other settings. Remove batches.json from the "
-                f"run folder. Received: {self.block_stats[block][0]} in `block_stats`"
-            )

@@ -125,9 +125,13 @@ def _tokenize(arguments):
     if arguments.vocabularies:
         run = parent_folder(arguments.vocabularies)
         config, tokenizers = run.read_config(), run.read_tokenizers()
-        own = {name: getattr(config, name) for name in ("tokenizer", *_TOKENIZING)}
-        settings = own | settings
-        _refuse(settings, [x for x in own if settings[x] != own[x]], "with --vocabularies")
+        kept = {name: getattr(config, name) for name in ("vocab_size", "share_vocabulary")}
+        if refused := kept.keys() & settings.keys():
+            raise ValueError(
+                "The vocabularies are those of --vocabularies: leave these flags out. "
+                f"Received: {sorted(refused)}"
+            )
+        settings |= kept
     limits = arguments.data_limits
     held_out = [read_pairs(x, data_limits=limits) for x in (arguments.validation, arguments.test)]
     prepare = PrepareDataset(**settings)

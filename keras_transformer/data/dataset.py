@@ -355,7 +355,7 @@ class PrepareDataset:
             FileNotFoundError: if the file does not exist.
             OSError: if the folder cannot be written.
             ValueError: if the file is not `.tsv` or `.txt`, is not tab-separated text or has no
-                pair to train on, or the tokenizer is "words".
+                pair to train on, or the tokenizers are of words.
         """
         folder = Path(folder)
         if folder.exists():
@@ -368,6 +368,11 @@ class PrepareDataset:
                 return _HELD_OUT
             return self._rejection_reason(source, target)
 
+        if any(isinstance(tokenizer, WordTokenizer) for tokenizer in tokenizers or ()):
+            raise ValueError(
+                "Token ids in files need sub-words: adapt a run with tokenizer=bpe. Received: a "
+                "WordTokenizer"
+            )
         file = PairFile(path, rejection_reason, data_limits=data_limits)
         source, target = tokenizers or self._subword_tokenizers(
             file.sentences(0), file.sentences(1), file.sentences(0, 1)

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -71,9 +72,9 @@ class TokenShards:
             self._files = [(int(x["bytes"]), str(x["sha256"])) for x in shards]
             self.pairs = [{int(k): n for k, n in x["pairs"].items()} for x in shards]
             self.tokens = [x["tokens"] for x in shards]
-            for numbers in (self.tokens, *(pairs.values() for pairs in self.pairs)):
-                for number in numbers:
-                    check_integers(1, _MAX_SHARD, number=number)
+            numbers = itertools.chain(*(x.items() for x in self.pairs), zip(self.tokens))
+            for number in itertools.chain.from_iterable(numbers):
+                check_integers(1, _MAX_SHARD, number=number)
             if not all(self.pairs) or not self.pairs:
                 raise ValueError("there are no pairs")
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:

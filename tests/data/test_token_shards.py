@@ -156,6 +156,7 @@ def test_refuses_shards_of_strangers(folder, kind):
         {"shards": [{"bytes": 3, "sha256": "", "tokens": 2, "pairs": {"4": -1}}]},
         {"shards": [{"bytes": 3, "sha256": "", "tokens": 1e999, "pairs": {"4": 1}}]},
         {"shards": [{"bytes": 3, "sha256": "", "tokens": 2, "pairs": {"x": 1}}]},
+        {"shards": [{"bytes": 3, "sha256": "", "tokens": 2, "pairs": {"0": 1}}]},
         {"shards": 3},
     ],
 )
@@ -302,6 +303,12 @@ def test_nothing_is_written_over_or_half(tmp_path):
 
 
 def test_refuses_words(tmp_path):
+    known = PrepareDataset()(PAIRS)
+    words = (known.source_tokenizer, known.target_tokenizer)
+    with pytest.raises(ValueError, match=r"tokenizer=bpe\. Received: a WordTokenizer"):
+        PrepareDataset().write_tokens(
+            write(tmp_path), tmp_path / "tokens", HELD_OUT, HELD_OUT, words
+        )
     with pytest.raises(ValueError, match=r"`tokenizer` .*Received: tokenizer='?words"):
         PrepareDataset(tokenizer="words").write_tokens(
             write(tmp_path), tmp_path / "tokens", HELD_OUT, HELD_OUT

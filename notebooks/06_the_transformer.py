@@ -324,6 +324,8 @@ assert np.allclose(model((padded, target)), logits, atol=1e-5)
 #
 # What a single head, a layer or the positions do, a trained model shows: `scripts/demo.py` opens a
 # page that translates in the browser, where each of them can be switched off (`docs/page.md`).
+#
+# ![The page for one sentence](../docs/page.png)
 
 # %%
 variants = {

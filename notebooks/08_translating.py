@@ -208,6 +208,8 @@ Image(f"{scratch.name}/attention.png", width=760)
 # `scripts/demo.py` opens a page that shows this for the sentences that you type: all heads, the
 # most probable words at each step, where you may choose another one, and the beam as a tree
 # (`docs/page.md`).
+#
+# ![The page for one sentence](../docs/page.png)
 
 # %%
 negated = "The old woman did not buy the book."

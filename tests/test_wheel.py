@@ -128,6 +128,7 @@ def test_the_wheel_needs_no_checkout(environment, tmp_path):
     assert version == keras_transformer.__version__
     assert run(command, "translate", "--", "I am hungry.").strip() == "Ich habe Hunger."
 
+    assert "Wrote build_it.py" in run(command, "build")
     run(command, "train", "--run", "run", "--recipe", "tiny", "--epochs", "1", *TINY)
     assert "Epoch 2/2" in run(command, "train", "--run", "run", "--resume", "--epochs", "2")
     assert run(command, "translate", "run", "I am hungry.", "Thank you.").count("\n") == 2
@@ -142,6 +143,7 @@ def test_the_wheel_needs_no_checkout(environment, tmp_path):
     assert {path.name for path in (tmp_path / "exported").iterdir()} == set(formats)
     assert run(command, "translate", "exported/float16", "Thank you.").count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} - {"run", ".run.lock"} == {
+        "build_it.py",
         "exported",
         "losses.svg",
     }

@@ -66,9 +66,6 @@ class CallAt:
         return len(self.batches)
 
     def __getitem__(self, index):
-        return self.read_part(index)[0]
-
-    def read_part(self, index, *part):
         if (self.batches.epoch, index) == self.when:
             self.function()
-        return self.batches.read_part(index, *part)
+        return self.batches[index]

@@ -58,8 +58,10 @@ def add_arguments(parser):
         action="store_true",
         help="write token ids of a .tsv or .txt file to a folder (default: write pairs)",
     )
-    tokenizing.add_argument("--validation", help="file of the validation pairs (required)")
-    tokenizing.add_argument("--test", help="file of the test pairs (required)")
+    tokenizing.add_argument(
+        "--validation", help="file of the validation pairs (default: none, but needed)"
+    )
+    tokenizing.add_argument("--test", help="file of the test pairs (default: none, but needed)")
     for field in (x for x in dataclasses.fields(RunConfig) if x.name in _TOKENIZING):
         add_flag(tokenizing, field)
     tokenizing.add_argument(

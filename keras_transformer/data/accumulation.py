@@ -5,6 +5,11 @@ import numpy as np
 
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import PADDING_ID
+from keras_transformer.data.batches import LengthBuckets
+from keras_transformer.data.token_shards import ShardedBuckets
+
+# Classes that make the rows of a part only; a subclass or a wrapper may change whole batches.
+_READ_PARTS = (LengthBuckets, ShardedBuckets)
 
 
 def accumulation(optimizer):
@@ -46,7 +51,7 @@ def with_token_counts(batches, start=0, steps=1, multiple=1, part=0, parts=1):
 
 def _read_part(batches, index, part, parts, multiple):
     """Returns a part of the rows of a batch, and the number of target tokens of all rows."""
-    if hasattr(batches, "read_part"):
+    if type(batches) in _READ_PARTS:
         return batches.read_part(index, part, parts, multiple)
     (source, target_input), target = read_batch(batches[index], multiple)
     size = len(target) // parts

@@ -214,7 +214,7 @@ def _outputs(model, length):
             return [f"(B, {length}, {_size(model)})", _Box("vectors", "input")]
         words = getattr(model, "dec_vocab_size", None) or model.vocab_size
         boxes = [f"(B, {length}, {_size(model)})", _Box("embedding, transposed", "output", 0)]
-        end = f"(B, {length}, {words})"
+        end = f"(B, {length}, {words:,})"
     last = "logits" if boxes[-1].text != "pooling" else "vector of the text"
     return [*boxes, end, _Box(last, "input")]
 

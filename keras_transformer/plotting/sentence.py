@@ -52,11 +52,12 @@ def draw_sentence(
     rows = {"embedding": _SHOWN, "weights": 1.7, "values": _SHOWN, "words": 3.2}
     grid = figure.subplot_mosaic([[name] for name in rows], height_ratios=list(rows.values()))
     written = " ".join(numbers["written"]) or "nothing yet"
-    figure.suptitle(f"“{sentence}”\nWritten so far: {written}. What comes next?", fontsize=10)
+    figure.suptitle(f"“{sentence}”\nWritten so far: “{written}”. What comes next?", fontsize=10)
     labels = [f"{x}\n{i}" for x, i in zip(numbers["tokens"], numbers["ids"], strict=True)]
     title = f"1. tokens, ids, and {_SHOWN} of {numbers['d_model']} numbers of each embedding"
     _draw_vectors(grid["embedding"], numbers["embedding"], title, labels)
-    title = f"2. where head {head + 1} of the decoder looks: weights that sum to 1"
+    place = f"cross-attention of layer {numbers['layer'] + 1}, head {head + 1}"
+    title = f"2. {place}: weights that sum to 1"
     _draw_weights(grid["weights"], numbers["weights"], title)
     vectors = np.concatenate([numbers["values"], numbers["mixture"][:, None]], axis=1)
     title = f"3. {_SHOWN} of {numbers['d_v']} numbers of the head's values; right: their mixture"
@@ -96,6 +97,7 @@ def _numbers(translate, sentence, position, layer, head):
         "written": _plain(written),
         "embedding": embedding[:, :_SHOWN].T,
         "d_model": embedding.shape[1],
+        "layer": layer % len(model.decoder.layers),
         "weights": weights,
         "values": values[:, :_SHOWN].T,
         "d_v": values.shape[1],

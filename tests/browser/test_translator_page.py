@@ -266,6 +266,18 @@ def test_the_attention_weights_are_those_of_the_model(show):
                 assert not expected[kind][layer, :, query, keys:].any()
 
 
+def test_the_words_of_the_translation_look_at_themselves_and_at_earlier_ones(show):
+    """The query of a step is the word that the decoder reads, not the one that it writes."""
+    browser = show(bundled())
+    type_in(browser, SENTENCE)
+    browser.find_element("css selector", "[value=causal]").click()
+    left, right = (
+        [item.text for item in browser.find_elements("css selector", f"#{side} li")]
+        for side in ("left", "right")
+    )
+    assert left == right and left[0] == "[START]" and "[END]" not in left
+
+
 def test_one_number_is_explained_by_its_vectors(show):
     browser = show(bundled())
     type_in(browser, SENTENCE)

@@ -5,7 +5,7 @@ const KINDS = {
   encoder: { stack: "encoder", text: "Each word of the sentence looks at the whole sentence." },
   causal: {
     stack: "decoder",
-    text: "Each word of the translation (right) looks at the words before it (left).",
+    text: "Each word that is read (right) looks at itself and at the words before it (left).",
   },
 };
 const SVG = "http://www.w3.org/2000/svg";
@@ -17,7 +17,7 @@ const LINE_HEIGHT = 28; // pixels, as in page.css
 function tokensOf(kind) {
   const [source, target] = [state.source, state.steps].map((x) => x.map(display));
   const inputs = ["[START]", ...target.slice(0, -1)];
-  const queries = { cross: target, encoder: source, causal: target }[kind];
+  const queries = { cross: target, encoder: source, causal: inputs }[kind];
   const keys = { cross: source, encoder: source, causal: inputs }[kind];
   return { queries: queries.slice(0, MAX_DRAWN), keys: keys.slice(0, MAX_DRAWN) };
 }

@@ -38,7 +38,6 @@ def check_layers() -> None:
     keys, values = layer.start(batch_size=1, length=3)
     layer.step(np.ones((1, 1, 8)), 0, (keys, values))
     kt.MultiHeadAttention(h=2, d_k=4, d_v=4)  # type: ignore[call-arg]
-    # Deprecated arguments do not hide the others.
     encoding: Callable[[int, int], Any] = kt.sinusoidal_encoding
     encoding(3, 4)
     kt.sinusoidal_encoding("3", 4)  # type: ignore[arg-type]

@@ -144,11 +144,15 @@ def several(found, names):
     return found
 
 
+# Colors, and what TensorFlow says of its own function around the reason.
+_NOISE = re.compile(r"\x1b\[\d+m|\{\{.*?\}\} ?|( \[Op:\w+\])? name: *$", re.MULTILINE)
+
+
 def describe(error):
     """Returns the kind of an exception and the beginning of its message, without Keras's frame."""
-    text = re.sub(r"\x1b\[\d+m", "", str(error))
+    text = _NOISE.sub("", str(error))
     lines = [x for x in text.splitlines() if x.strip() and "Exception encountered" not in x]
-    text = textwrap.shorten(lines[0], 160, placeholder=" …") if lines else ""
+    text = textwrap.shorten(lines[0], 200, placeholder=" …") if lines else ""
     return ": ".join(filter(None, [type(error).__name__, text]))
 
 

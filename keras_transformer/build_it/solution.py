@@ -368,7 +368,10 @@ class Transformer(keras.Model):
         return self.encoder_norm(x)
 
     def decode(self, target, encoded, source):
-        """Maps target ids, int32 (B, T), to logits, (B, T, V); the source ids are for a mask."""
+        """Maps target ids, int32 (B, T), to logits, (B, T, V); the source ids are for a mask.
+
+        A word of the target may look where causal_mask and the mask of its padding are both True.
+        """
         mask = ops.logical_and(padding_mask(target), causal_mask(ops.shape(target)[1]))
         x = self.dropout(self.target_embedding(target))
         for layer in self.decoder_layers:

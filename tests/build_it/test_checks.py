@@ -10,6 +10,7 @@ import pytest
 from build_it.mistakes import MISTAKES
 
 from keras_transformer.build_it import STEPS, or_solution, solution, step_verdict
+from keras_transformer.build_it.checking import describe
 from keras_transformer.build_it.exercise import template
 
 SOURCE = inspect.getsource(solution)
@@ -118,3 +119,10 @@ def test_an_exception_is_reported_without_the_words_of_keras():
     names = with_mistake("FeedForward", "self.inner(x)", "self.inner(y)")
     text, _ = step_verdict(STEPS[6].checks["FeedForward"], names)
     assert re.fullmatch(r"Not yet\. Your code stopped.*: NameError: name 'y' is not defined", text)
+
+
+def test_an_exception_is_reported_without_the_words_of_tensorflow():
+    error = ValueError(
+        "{{function_node __wrapped__Sub_device_/job:x/CPU:0}} 2 vs. 3 [Op:Sub] name: "
+    )
+    assert describe(error) == "ValueError: 2 vs. 3"

@@ -41,6 +41,7 @@ def test_the_line_of_an_error_is_named(tmp_path):
     path.write_text(text, encoding="utf-8")
     output = " ".join(build(tmp_path, "mine.py", "--check").split())
     assert "has no attribute 'swap'" in output and f"(mine.py, line {line})" in output
+    assert output.count("line ") == 1  # not that of the function as well
     path.write_text("x = 1\ny = (", encoding="utf-8")
     assert "mine.py, line 2: '(' was never closed" in build(
         tmp_path, "mine.py", "--check", expected=2

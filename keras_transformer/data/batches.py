@@ -183,8 +183,12 @@ class LengthBuckets(keras.utils.PyDataset):
     @property
     def padding_share(self):
         """The share of padding in all batches, including rows and batches of padding."""
-        pairs = {length: len(rows) for length, rows in self._buckets.items()}
-        return self._size.padding_share(pairs, int(self._lengths.sum()))
+        return self._size.padding_share(self._pairs, int(self._lengths.sum()))
+
+    @property
+    def _pairs(self):
+        """The number of pairs by length."""
+        return {length: len(rows) for length, rows in self._buckets.items()}
 
     def set_epoch(self, epoch):
         """Starts an epoch, counted from 0; its order depends on `seed` and `epoch` only."""
@@ -202,8 +206,7 @@ class LengthBuckets(keras.utils.PyDataset):
         if shuffle:
             random.shuffle(self._plan)
         self._vary_first_lengths()
-        pairs = {length: len(rows) for length, rows in self._buckets.items()}
-        number = sum(self._size.batches(pairs).values())
+        number = sum(self._size.batches(self._pairs).values())
         self._plan += [(self.shapes[0], np.arange(0))] * (number - len(self._plan))
 
     def _vary_first_lengths(self):

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import functools
 import os
 import unicodedata
 from collections.abc import Iterable
@@ -20,7 +21,12 @@ from keras_transformer.data.marian_tokenizer import AnyTokenizer, load_tokenizer
 from keras_transformer.data.pair_file import PairFile
 from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.references import read_references, write_references
-from keras_transformer.data.token_shards import ShardedBuckets, TokenShards, write_token_shards
+from keras_transformer.data.token_shards import (
+    SETTINGS,
+    ShardedBuckets,
+    TokenShards,
+    write_token_shards,
+)
 from keras_transformer.data.tokenizers import (
     SubwordTokenizer,
     WordTokenizer,
@@ -138,14 +144,11 @@ class PreparedDataset:
                     f"`bpe_dropout` to 0. Received: bpe_dropout={bpe_dropout}"
                 )
             return ShardedBuckets(pairs, batch_size, *sizes, seed, batch_tokens, multiple)
-        source, target = (
+        tokenizers = [
             _with_dropout(tokenizer, bpe_dropout) if bpe_dropout else tokenizer
             for tokenizer in (self.source_tokenizer, self.target_tokenizer)
-        )
-
-        def examples():
-            return [(encode_source(source, x), encode_target(target, y)) for x, y in pairs]
-
+        ]
+        examples = functools.partial(_encode, pairs, *tokenizers)
         examples = examples if bpe_dropout else examples()
         return LengthBuckets(examples, batch_size, *sizes, seed, batch_tokens, multiple)
 
@@ -190,6 +193,14 @@ class PreparedDataset:
             for name, share in shares.items()
             if share > _UNKNOWN
         ]
+
+
+def _encode(pairs, source_tokenizer, target_tokenizer):
+    """Returns the ids of pairs, a list of (source ids, target ids)."""
+    return [
+        (encode_source(source_tokenizer, source), encode_target(target_tokenizer, target))
+        for source, target in pairs
+    ]
 
 
 def _with_dropout(tokenizer: AnyTokenizer, rate: float) -> AnyTokenizer:
@@ -379,17 +390,10 @@ class PrepareDataset:
         )
         dropped = dict(file.dropped)
         parts = [_with_references(_complete_pairs(x, dropped)) for x in (validation, test)]
-        settings = {
-            "tokenizer": "bpe",
-            "vocab_size": self.vocab_size,
-            "share_vocabulary": self.share_vocabulary,
-            "max_length": self.max_length,
-        }
+        settings = {name: getattr(self, name) for name in SETTINGS} | {"tokenizer": "bpe"}
         blocks = (
-            TokenBlock.from_examples(
-                [(encode_source(source, x), encode_target(target, y)) for x, y in block]
-            )
-            for block in map(file.read_block, range(file.number_of_blocks))
+            TokenBlock.from_examples(_encode(file.read_block(i), source, target))
+            for i in range(file.number_of_blocks)
         )
         with atomic_replace(folder) as temporary:
             temporary.mkdir()

@@ -15,7 +15,7 @@ import numpy as np
 from keras_transformer import __version__
 from keras_transformer._utils.checks import check_integers
 from keras_transformer._utils.command_line import command_line
-from keras_transformer._utils.reading import check_regular, excerpt, read_json, read_text
+from keras_transformer._utils.reading import check_regular, excerpt, read_json
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.batches import BatchSize, LengthBuckets, TokenBlock
 
@@ -43,7 +43,8 @@ class TokenShards:
         dropped: dictionary from each reason to the number of pairs dropped for it.
         pairs: for each shard, a dictionary from the padded length to the number of pairs.
         tokens: for each shard, the number of its tokens on both sides.
-        digest: SHA-256 digest of `tokens.json` and thereby of all shards, hexadecimal.
+        digest: SHA-256 digest of the content of `tokens.json` and thereby of all shards,
+            hexadecimal.
 
     Raises:
         FileNotFoundError: if the folder has no `tokens.json`.
@@ -81,7 +82,7 @@ class TokenShards:
             raise ValueError(
                 f"{path} is damaged: prepare the data again. Received: {excerpt(str(error))}"
             ) from None
-        self.digest = hashlib.sha256(read_text(path).encode()).hexdigest()
+        self.digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def __len__(self) -> int:
         return sum(sum(pairs.values()) for pairs in self.pairs)

@@ -106,14 +106,13 @@ def train_run(
     own_model = None if make_model is library_model else make_model
     if own_model and not config.has_own_model:
         config = dataclasses.replace(config, model=function_name(make_model))
+    config = with_folder_settings(config)
     run = RunFolder(folder)
     resuming = run.exists
     if resuming:
         with training_lock(folder):  # refuses early; several processes may be here at once
             pass
-        config = run.read_config().with_changes(**dataclasses.asdict(with_folder_settings(config)))
-    else:
-        config = with_folder_settings(config)
+        config = run.read_config().with_changes(**dataclasses.asdict(config))
     if own_model is None:
         ModelDescription.from_config(config, (1, 1)).check_made_by_library(run.path)
     beginning = parent_folder(config.parent) if config.parent and not resuming else None

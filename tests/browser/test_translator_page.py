@@ -156,13 +156,16 @@ def own_sentences(count):
     return [source for source, _ in kt.RunFolder(bundled_run_path()).read_test()][:count]
 
 
+FURTHER = Path(os.environ.get("SENTENCES") or "data/multi30k/test_2016_flickr.en")
+needs_further = pytest.mark.skipif(
+    not FURTHER.exists(), reason="needs the captions of docs/data.md: make page-proof SENTENCES=file"
+)
+
+
 def further_sentences(count):
     """Returns the first lines of a file, some of whose words the model does not know."""
-    path = Path(os.environ.get("SENTENCES") or "data/multi30k/test_2016_flickr.en")
-    if not path.exists():
-        pytest.skip("needs the captions of docs/data.md: make page-proof SENTENCES=file")
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
+    opener = gzip.open if FURTHER.suffix == ".gz" else open
+    with opener(FURTHER, "rt", encoding="utf-8") as lines:
         return lines.read().splitlines()[:count]
 
 
@@ -196,7 +199,9 @@ def test_every_kind_of_model_translates_as_in_python(show, name):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("sentences", [own_sentences, further_sentences])
+@pytest.mark.parametrize(
+    "sentences", [own_sentences, pytest.param(further_sentences, marks=needs_further)]
+)
 def test_a_thousand_sentences_translate_as_in_python(show, sentences):
     sentences = sentences(1000)
     browser, translate = show(bundled()), bundled()

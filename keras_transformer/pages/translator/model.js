@@ -127,7 +127,7 @@ class Transformer {
   // Word embeddings times √D, plus sinusoids unless attention is rotary.
   embed(side, id, position, off) {
     const { d_model: size, base } = this.settings, scale = Math.fround(Math.sqrt(size));
-    const x = this.embeddings[side].slice(id * size, (id + 1) * size).map((y) => y * scale);
+    const x = rowOf(this.embeddings[side], id).map((y) => y * scale);
     if (base === null || off.has("positions")) return x;
     return x.map((number, i) => {
       const angle = angleOf(position, i >> 1, size, base);

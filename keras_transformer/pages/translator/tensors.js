@@ -1,5 +1,6 @@
-// The weights of the page, and the arithmetic on them. A vector is a Float32Array; a matrix has a
-// row for each output. Sums are accumulated in double precision and stored in single precision.
+// The weights of the page, and the arithmetic on them. A vector is a Float32Array. A matrix has a
+// row for each output: { numbers, scales, columns }, where int8 numbers are multiplied by the scale
+// of their row. Sums are accumulated in double precision and stored in single precision.
 
 // All 65,536 numbers of half precision: a sign, 5 bits of exponent and 10 of mantissa.
 const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
@@ -7,25 +8,25 @@ const HALVES = Float32Array.from({ length: 1 << 16 }, (_, bits) => {
   return sign * (exponent ? (1024 + mantissa) * 2 ** (exponent - 25) : mantissa * 2 ** -24);
 });
 
-// Reads the tensors, which lie one after the other: { name: Float32Array }. In int8, a matrix is
-// the float32 scale of each row, then its rows of integers.
+// Reads the tensors, which lie one after the other: { name: vector or matrix }. In int8, a matrix is
+// the float32 scale of each row, then its rows of integers, which stay where they are.
 function readTensors(descriptions, buffer) {
   const view = new DataView(buffer), tensors = {};
   let offset = 0;
   for (const { name, shape, dtype } of descriptions) {
-    const count = shape.reduce((product, size) => product * size, 1), columns = count / shape[0];
-    const numbers = tensors[name] = new Float32Array(count);
-    if (dtype === "float16") {
+    const [rows, columns = 1] = shape, count = rows * columns;
+    const scales = new Float32Array(rows).fill(1);
+    let numbers;
+    if (dtype === "int8") {
+      for (let i = 0; i < rows; i++) scales[i] = view.getFloat32(offset + 4 * i, true);
+      numbers = new Int8Array(buffer, offset + 4 * rows, count);
+      offset += 4 * rows + count;
+    } else {
+      numbers = new Float32Array(count);
       for (let i = 0; i < count; i++) numbers[i] = HALVES[view.getUint16(offset + 2 * i, true)];
       offset += 2 * count;
-      continue;
     }
-    const integers = offset + 4 * shape[0];
-    for (let i = 0; i < count; i++) {
-      const scale = view.getFloat32(offset + 4 * Math.floor(i / columns), true);
-      numbers[i] = scale * view.getInt8(integers + i);
-    }
-    offset = integers + count;
+    tensors[name] = shape.length === 1 ? numbers : { numbers, scales, columns };
   }
   return tensors;
 }
@@ -45,8 +46,15 @@ function dot(x, xStart, y, yStart, size) {
 
 // W x + b, with W of as many rows as b has entries.
 function linear({ weight, bias }, x, y = new Float32Array(bias.length)) {
-  for (let i = 0; i < y.length; i++) y[i] = dot(weight, i * x.length, x, 0, x.length) + bias[i];
+  const { numbers, scales, columns } = weight;
+  for (let i = 0; i < y.length; i++) {
+    y[i] = scales[i] * dot(numbers, i * columns, x, 0, columns) + bias[i];
+  }
   return y;
+}
+
+function rowOf({ numbers, scales, columns }, i) {
+  return Float32Array.from(numbers.subarray(i * columns, (i + 1) * columns), (x) => scales[i] * x);
 }
 
 const add = (x, y) => x.map((number, i) => number + y[i]);

@@ -241,18 +241,12 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. Which query makes the output the plain average of all values, whatever the keys are?
-# 2. Shuffle the words of the sentence. What happens to the output of self-attention? (The answer is
-#    the reason for notebook 04.)
-# 3. Make the look-up hard: give queries and keys such that attention returns, to three digits, the
-#    value of one chosen key, as a dictionary does.
-#
-# Try them before you scroll on.
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** Which query makes the output the plain average of all values, whatever the keys are?
 #
 # The zero vector: all its scores are 0, so all weights are equal.
 
@@ -262,7 +256,8 @@ assert np.allclose(row, 1 / 4)
 assert np.allclose(output, values.mean(axis=0))
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Shuffle the words of the sentence. What happens to the output of self-attention? (The
+# > answer is the reason for notebook 04.)
 #
 # The outputs are shuffled in the same way, and are otherwise the same: to self-attention a sentence
 # is a bag of words.
@@ -275,7 +270,8 @@ shuffled, _ = self_attention(x[order], *w)
 assert np.allclose(shuffled, np.array(output)[order], atol=1e-5)
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Make the look-up hard: give queries and keys such that attention returns, to three
+# > digits, the value of one chosen key, as a dictionary does.
 #
 # Keys that are at right angles to each other, and queries that are long: the longer the query, the
 # harder the look-up.
@@ -298,7 +294,7 @@ print(np.array(row))
 # %% [markdown]
 # ## Practice
 #
-# More exercises, with checks. Replace the dots and run the cell: `check` says "Right.", or what is
+# Exercises that answer. Replace the dots and run the cell: `check` says "Right.", or what is
 # wrong and what to think about. Three digits are enough.
 #
 # * ★ read and predict: with pencil and paper;

@@ -301,16 +301,13 @@ plt.show()
 assert np.isclose(weights.sum(), 1)
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. How many parameters does a `Forecaster` with $u$ units have if it reads one number at a time?
-#    And with attention to $T$ steps?
-# 2. For which $W_h$ has the impulse fallen to half after exactly ten more steps?
-# 3. The scores above go through a tanh. By what factor can the largest weight exceed the smallest
-#    at most?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** How many parameters does a `Forecaster` with $u$ units have if it reads one number at a
+# > time? And with attention to $T$ steps?
 #
 # $W_x$ has $u$ entries, $W_h$ has $u^2$, $b$ has $u$; the dense layer has $u + 1$. Attention adds
 # $u + T$.
@@ -328,7 +325,7 @@ for u, attention in ((1, True), (3, False), (5, True)):
     assert model.count_params() == parameters(u, 7, attention)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** For which $W_h$ has the impulse fallen to half after exactly ten more steps?
 #
 # $W_h^{10} = \frac12$, so it is the tenth root of a half, about 0.933.
 
@@ -338,7 +335,8 @@ response = np.array(simple_rnn(impulse, np.eye(1), factor * np.eye(1), np.zeros(
 assert np.isclose(response[10], 0.5 * response[0])
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** The scores above go through a tanh. By what factor can the largest weight exceed the
+# > smallest at most?
 #
 # The scores lie between -1 and 1, and the ratio of two weights is $e$ to the difference of their
 # scores: less than $e^2 \approx 7.4$. Such attention can prefer, but never ignore.

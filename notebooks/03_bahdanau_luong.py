@@ -269,17 +269,13 @@ Image(f"{scratch.name}/alignments.png", width=760)
 # The same two models learn English and German as well: `python scripts/train.py --model luong`.
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. How many parameters does each score have if queries have size $a$ and the encoder's states size
-#    $b$? Check *general* and *additive* (with $u$ units).
-# 2. Which of the three scores "dot", "general" and "concat" can be made equal to another one by a
-#    choice of its weights?
-# 3. The source has 10 words, the target 20, and the attention is local-m with $D = 2$. From which
-#    target position on does the decoder see nothing?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** How many parameters does each score have if queries have size $a$ and the encoder's
+# > states size $b$? Check *general* and *additive* (with $u$ units).
 #
 # *dot* none; *general* $ab$; *additive* $bu + au + u$. (*concat* is the additive score with $u = a$
 # in our layer.)
@@ -294,7 +290,8 @@ assert general.count_params() == a * b
 assert additive.count_params() == b * u + a * u + u
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Which of the three scores "dot", "general" and "concat" can be made equal to another one
+# > by a choice of its weights?
 #
 # *General* with the identity as its matrix is *dot*. *Concat* is neither: its scores never exceed
 # the sum of the sizes of $v$'s entries, while products grow with the vectors.
@@ -312,7 +309,8 @@ long = concat.scores(100 * decoder_states, concat.project(100 * encoder_states))
 assert np.max(np.abs(long)) <= np.abs(concat.additive.score.kernel).sum() + 1e-5
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** The source has 10 words, the target 20, and the attention is local-m with $D = 2$. From
+# > which target position on does the decoder see nothing?
 #
 # The last source position is 9 (from 0), so position 11 still sees it and position 12 sees nothing:
 # its context is zero.

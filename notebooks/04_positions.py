@@ -2,7 +2,7 @@
 # # How does a transformer know the order of words?
 #
 # By itself it does not. Self-attention treats a sentence as a bag of words: shuffle the words and
-# the outputs are shuffled, nothing else (exercise 2 of notebook 01). "The dog bites the man" and
+# the outputs are shuffled, nothing else (question 2 of notebook 01). "The dog bites the man" and
 # "the man bites the dog" would be the same news. So the order must be written into the words: a
 # vector for the position is *added* to the vector of each word.
 #
@@ -333,16 +333,13 @@ assert np.allclose(ops.concatenate(outputs, axis=1), expected, atol=1e-5)
 # of 338 CPU seconds.
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. The paper says that the wavelengths grow from $2\pi$ to $10000 \cdot 2\pi$. What is the longest
-#    one exactly, for $d = 128$?
-# 2. All position vectors have the same length. Which?
-# 3. Find the matrix that turns the encoding of *any* position $t$ into that of $t + k$. (Begin with
-#    one pair of entries.)
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** The paper says that the wavelengths grow from $2\pi$ to $10000 \cdot 2\pi$. What is the
+# > longest one exactly, for $d = 128$?
 #
 # The last pair has $i = d/2 - 1$ and the wavelength $2\pi\, n^{(d-2)/d}$: a little less than
 # $2\pi n$, which is where the series would end with one pair more.
@@ -354,7 +351,7 @@ last_sine = np.array(sinusoidal_encoding(2, 128))[1, 126]
 assert np.isclose(np.arcsin(last_sine), 2 * np.pi / longest)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** All position vectors have the same length. Which?
 #
 # $\sin^2 + \cos^2 = 1$ for each of the $d/2$ pairs, so the length is $\sqrt{d/2}$.
 
@@ -363,7 +360,8 @@ lengths = np.linalg.norm(sinusoidal_encoding(100, 128), axis=1)
 assert np.allclose(lengths, np.sqrt(64))
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Find the matrix that turns the encoding of *any* position $t$ into that of $t + k$.
+# > (Begin with one pair of entries.)
 #
 # Each pair is a hand of a clock, and $k$ steps turn it by the angle $\omega_i k$: a rotation, which
 # does not ask what time it was.

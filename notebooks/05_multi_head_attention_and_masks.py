@@ -316,16 +316,13 @@ plt.legend(loc="upper right")
 plt.show()
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. Copy the weights of our layer into `keras.layers.MultiHeadAttention` and show that both compute
-#    the same, with a mask. (Its kernels have an axis for the heads.)
-# 2. `d_model` is 64 and $h \cdot$ `d_k` $= h \cdot$ `d_v` $= 64$. How does the number of parameters
-#    depend on $h$?
-# 3. Make a mask with which each word sees only itself and the two words before it.
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** Copy the weights of our layer into `keras.layers.MultiHeadAttention` and show that both
+# > compute the same, with a mask. (Its kernels have an axis for the heads.)
 
 # %%
 h, size, d_model = 4, 8, 32
@@ -346,7 +343,8 @@ found = theirs(x, x, attention_mask=masks["both"][None])
 assert np.allclose(found, expected, atol=1e-5)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** `d_model` is 64 and $h \cdot$ `d_k` $= h \cdot$ `d_v` $= 64$. How does the number of
+# > parameters depend on $h$?
 #
 # Not at all: three projections from 64 to 64 and one back, $4 \cdot (64 \cdot 64 + 64)$.
 
@@ -357,7 +355,7 @@ for h in (1, 2, 4, 8, 64):
     assert layer.count_params() == 4 * (64 * 64 + 64)
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Make a mask with which each word sees only itself and the two words before it.
 #
 # The causal mask, and a second one for "at most two back".
 

@@ -351,15 +351,12 @@ axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.25), ncols=5, fontsize=8,
 plt.show()
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. Compute the 2,233,536 parameters of the encoder's layer by hand.
-# 2. May the future change the past in an *encoder*? Say what you expect, then test it. When is that
-#    wanted, and when not?
-# 3. A pre-norm stack has one norm more than a post-norm stack of the same depth. Why, and where?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** Compute the 2,233,536 parameters of the encoder's layer by hand.
 #
 # Attention: three projections from 512 to $8 \cdot 8 = 64$ and one back. The network: to 2048 and
 # back. Two norms, each with a scale and a shift for every entry.
@@ -371,7 +368,8 @@ norms = 2 * (512 + 512)
 assert attention + feed_forward + norms == 2_233_536
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** May the future change the past in an *encoder*? Say what you expect, then test it. When
+# > is that wanted, and when not?
 #
 # Yes: each word sees all others, the later ones included. To understand a sentence that is wanted;
 # to write one it is not.
@@ -383,7 +381,8 @@ another[:, -1] += 1  # the last word
 assert np.abs(np.array(model.encode(another)) - encoded)[:, 0].max() > 1e-4  # the first output
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** A pre-norm stack has one norm more than a post-norm stack of the same depth. Why, and
+# > where?
 #
 # Pre-norm normalizes what each part *reads* and leaves the sum as it is. The last sum would never
 # be normalized, so the stack does it at its end.

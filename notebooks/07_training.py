@@ -610,17 +610,12 @@ print(f"BLEU {scores.bleu:.0f} on {len(sentences):,} sentences")
 # `train_run`.
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. Where is the peak of the learning rate, and how high is it?
-# 2. One batch has 2 words and the mean loss 1, another has 8 words and the mean loss 2. What is the
-#    loss of both together, and why is it not 1.5?
-# 3. Label smoothing asks for the right word with probability $1 - \varepsilon$ only and spreads
-#    $\varepsilon$ over all $V$ words alike. What is then the smallest loss that any model can
-#    reach? Take $\varepsilon = 0.1$ and $V = 10$.
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** Where is the peak of the learning rate, and how high is it?
 #
 # Where the two terms of the minimum are equal: $t = w$, and there $\eta = (d w)^{-1/2}$.
 
@@ -630,7 +625,8 @@ assert rates.argmax() + 1 == 4000
 assert np.isclose(rates.max(), (512 * 4000) ** -0.5)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** One batch has 2 words and the mean loss 1, another has 8 words and the mean loss 2. What
+# > is the loss of both together, and why is it not 1.5?
 #
 # $(2 \cdot 1 + 8 \cdot 2) / 10 = 1.8$: each *word* counts alike, not each batch. Therefore the
 # library's losses are pairs, a sum and a count, which are added up before the division.
@@ -644,7 +640,9 @@ assert np.isclose(together, (2 * each[0] + 8 * each[1]) / 10)
 assert (2 * 1 + 8 * 2) / 10 == 1.8
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Label smoothing asks for the right word with probability $1 - \varepsilon$ only and
+# > spreads $\varepsilon$ over all $V$ words alike. What is then the smallest loss that any model
+# > can reach? Take $\varepsilon = 0.1$ and $V = 10$.
 #
 # The best answer is the smoothed distribution itself, and its cost is its entropy: 0.91 for the
 # right word and 0.01 for each of nine others.

@@ -251,16 +251,12 @@ for english, german, right in wrong[:5]:
     print(f"\n{english}\n  written    {german}\n  reference  {' / '.join(right)}")
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. The score of a greedy translation is its log probability. Compute it from the logits.
-# 2. Compute the BLEU of "die Katze sitzt auf dem Stuhl" against the reference "die Katze sitzt auf
-#    dem alten Stuhl" by hand. (There is one reference; count runs of 1 to 4 words.)
-# 3. Show on some sentences that a beam of 1 is the greedy search, and that a beam of 4 never ends
-#    with a worse score when the length penalty is off. For how many is it better?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** The score of a greedy translation is its log probability. Compute it from the logits.
 
 # %%
 log_probabilities = np.array(ops.log_softmax(np.array(step_logits)))[range(len(written)), written]
@@ -268,7 +264,8 @@ print(f"{log_probabilities.sum():.4f}")
 assert np.isclose(translate.hypotheses(sentence)[0][0].score, log_probabilities.sum(), atol=1e-3)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Compute the BLEU of "die Katze sitzt auf dem Stuhl" against the reference "die Katze
+# > sitzt auf dem alten Stuhl" by hand. (There is one reference; count runs of 1 to 4 words.)
 #
 # The 6 words are all in the reference. Of 5 pairs 4 are, of 4 triples 3, of 3 runs of four 2. The
 # reference has 7 words, so that $B = e^{1 - 7/6}$.
@@ -280,7 +277,8 @@ print(f"{100 * by_hand:.2f}")
 assert np.isclose(found, 100 * by_hand)
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Show on some sentences that a beam of 1 is the greedy search, and that a beam of 4 never
+# > ends with a worse score when the length penalty is off. For how many is it better?
 #
 # In general a beam could lose: it may drop the greedy prefix for others that look better at that
 # point. The library's beam never drops it.

@@ -224,15 +224,13 @@ for name, each in {"fine-tuned": tuned, "from nothing": untrained}.items():
 # nothing new. In the paper, whose photographs do have more detail, fine-tuning on larger ones pays.
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. A photograph of $224 \times 224$ pixels has how many patches of $16 \times 16$? By what factor
-#    does the number of attention weights of a head grow if the side of the image is doubled?
-# 2. Shuffle the patches *together with* their positions. Does the model mind?
-# 3. Which of the model's weights depend on the size of the image? Compare the two models above.
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** A photograph of $224 \times 224$ pixels has how many patches of $16 \times 16$? By what
+# > factor does the number of attention weights of a head grow if the side of the image is doubled?
 #
 # $14 \cdot 14 = 196$, and 784 after doubling. With the class token, the weights grow from $197^2$
 # to $785^2$: almost sixteenfold.
@@ -243,7 +241,7 @@ assert photograph.embedding.grid == (14, 14)
 assert np.isclose((4 * 196 + 1) ** 2 / (196 + 1) ** 2, 15.9, atol=0.1)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Shuffle the patches *together with* their positions. Does the model mind?
 #
 # No: the encoder sees a bag of vectors, and all that says where a patch was is in its vector. Only
 # the class token must stay in its place, because the head reads the first vector.
@@ -256,7 +254,8 @@ shuffled = np.array(model.encoder(x[:, order]))[:, 0]
 assert np.allclose(as_it_is, shuffled, atol=1e-4)
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Which of the model's weights depend on the size of the image? Compare the two models
+# > above.
 #
 # Only the positions: $(64 - 16) \cdot 48$ more of them. Everything else, but for the head, has the
 # same shape.

@@ -368,16 +368,12 @@ for i, head in np.ndindex(view.weights.shape[:2]):
 # only then do they know something of the world.
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. What share of the tokens to guess should be `[MASK]`? Count over some batches.
-# 2. Why can this model not *write* a text word by word, as the decoder of notebook 06 does? Show it
-#    with a change of the last word.
-# 3. Give `FindAnswer` a text that is longer than the model can read, with the answer near its end.
-#    How can it come from there?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** What share of the tokens to guess should be `[MASK]`? Count over some batches.
 
 # %%
 masked, count = 0, 0
@@ -390,7 +386,8 @@ print(f"{masked / count:.1%} of {count}")
 assert 0.77 < masked / count < 0.83
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Why can this model not *write* a text word by word, as the decoder of notebook 06 does?
+# > Show it with a change of the last word.
 #
 # Every token sees every other one, the later ones too: the first vector changes with the last word.
 # There is no "so far" in it.
@@ -401,7 +398,8 @@ vectors = np.array(model.body(pair))
 assert np.abs(vectors[0, 1] - vectors[1, 1]).max() > 1e-3  # of "maria"
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Give `FindAnswer` a text that is longer than the model can read, with the answer near its
+# > end. How can it come from there?
 #
 # It reads the text in windows, each overlapping the next by half, and takes the best answer of all.
 # That is why a model must be able to say "not here", which it does with `[CLS]`. The answer below

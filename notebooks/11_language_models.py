@@ -133,7 +133,7 @@ for temperature in (0.5, 1.0, 2.0):
     print(temperature, *drawn, sep="\n  ")
 
 # %% [markdown]
-# ## Write it: GPT
+# ## GPT, from the blocks
 #
 # A decoder without a source is an encoder with a causal mask: embedding, layers, a norm, and the
 # embedding once more, transposed, for the logits. From the blocks of notebooks 04 to 06 it takes
@@ -389,16 +389,13 @@ plt.show()
 assert losses == sorted(losses, reverse=True)
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. Show that `ngram_prefixes` and `next_words` ask the same questions: the loss of a model is the
-#    same. How many more words does the first one read?
-# 2. A model that only knows how often each word occurs has a perplexity, too. Compute the
-#    smallest one possible, for the held-out sentences.
-# 3. Change the last word of a sentence. Which logits of the transformer change?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** Show that `ngram_prefixes` and `next_words` ask the same questions: the loss of a model
+# > is the same. How many more words does the first one read?
 
 # %%
 loss, some = MaskedCrossEntropy(), held_out[:20]
@@ -412,7 +409,8 @@ assert np.isclose(*losses, rtol=1e-3)
 assert read[1] > 3 * read[0]
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** A model that only knows how often each word occurs has a perplexity, too. Compute the
+# > smallest one possible, for the held-out sentences.
 #
 # The exponential of the entropy of their frequencies.
 
@@ -425,7 +423,7 @@ print(f"{best_guess:.1f}")
 assert max(curve[-1] for curve in curves.values()) < best_guess
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Change the last word of a sentence. Which logits of the transformer change?
 #
 # Only those after it: the future cannot change the past.
 

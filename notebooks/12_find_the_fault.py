@@ -492,17 +492,13 @@ plt.show()
 # How to check a layer of your own, and which published bugs this finds: `docs/testing.md`.
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. The loss of patient 5 does break a property, though the model does not. Which check finds it?
-# 2. Patient 6 translates sentences one by one. How many of its translations differ from the
-#    healthy ones, and why?
-# 3. Make patient 11: a causal mask that is one position too generous, so that a word sees the next
-#    one. Which check finds it? And does it find one that is too strict, so that a word does not see
-#    itself?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** The loss of patient 5 does break a property, though the model does not. Which check finds
+# > it?
 #
 # More padding must not change a loss.
 
@@ -522,7 +518,8 @@ assert not ask(testing.check_padding, loss_of(faulty.learner(faulty.Patient5)), 
 assert ask(testing.check_padding, loss_of(faulty.learner()), rows)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Patient 6 translates sentences one by one. How many of its translations differ from the
+# > healthy ones, and why?
 #
 # None: a sentence that is alone is not padded.
 
@@ -532,7 +529,9 @@ one_by_one = [faulty.translate(patient_6, [sentence])[0] for sentence in sentenc
 assert one_by_one == expected[:4]
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Make patient 11: a causal mask that is one position too generous, so that a word sees the
+# > next one. Which check finds it? And does it find one that is too strict, so that a word does not
+# > see itself?
 #
 # The generous mask leaks. The strict one passes, because in the whole model the residual connection
 # carries each word past the attention: only a check of the attention layer alone would find it.

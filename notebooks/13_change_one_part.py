@@ -464,16 +464,12 @@ def your_change(model):
 model = try_out(your_change)
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. How many parameters does sharing save? Compute it from the layers.
-# 2. Take the positions away altogether: `base=None` in `PositionEmbeddingFixedWeights`. What does
-#    the encoder do to the words of a source, if their order is reversed?
-# 3. Leave out `is_word` in the third sub-layer. Nothing fails. Which check of
-#    `keras_transformer.testing` finds it?
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** How many parameters does sharing save? Compute it from the layers.
 #
 # Of two layers on each side, one is left.
 
@@ -484,7 +480,8 @@ assert whole.count_params() - make_model(shared_layers).count_params() == saved
 print(f"{saved:,}")
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Take the positions away altogether: `base=None` in `PositionEmbeddingFixedWeights`. What
+# > does the encoder do to the words of a source, if their order is reversed?
 #
 # The same, in reverse: to attention, a sentence without positions is a set of words.
 
@@ -502,7 +499,8 @@ for change, expected in ((no_positions, True), (unchanged, False)):
     assert np.allclose(reverse[:, ::-1], encoded, atol=1e-5) == expected
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** Leave out `is_word` in the third sub-layer. Nothing fails. Which check of
+# > `keras_transformer.testing` finds it?
 #
 # More padding must not change anything, but the last word now sees it as its neighbor.
 

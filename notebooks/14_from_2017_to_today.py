@@ -741,18 +741,13 @@ for name, (layers, d, heads, kv_heads, *_) in family.items():
     print(f"{name:13} {gigabytes:5.2f} GB of cache, {heads} heads, {kv_heads} of keys and values")
 
 # %% [markdown]
-# ## Exercises
+# ## Three questions, answered
 #
-# 1. Count the parameters of these models from their sizes. SmolLM2 135M has 134,515,008. How many
-#    would Llama 3 8B have with 32 heads of keys and values?
-# 2. Your model computes all words again for each new one. Write the attention of one more word with
-#    a cache of keys and values. Why must the keys in the cache be rotated already, and why do the
-#    queries need no cache?
-# 3. A model has read texts of 2,000 words, and should read 4,000. *Position interpolation* divides
-#    all positions by 2. Show that `kt.rotary_embedding(…, scaling=(2.0,))` does so.
+# Say what you expect before you read on.
 
 # %% [markdown]
-# ### Solution 1
+# > **1.** Count the parameters of these models from their sizes. SmolLM2 135M has 134,515,008. How
+# > many would Llama 3 8B have with 32 heads of keys and values?
 #
 # Four matrices of attention, three of the gate, two norms; then the embeddings, once or twice.
 
@@ -772,7 +767,9 @@ print(f"with 32 heads of keys and values: {more:,} more")
 assert more == 32 * 2 * 4096 * (4096 - 1024)
 
 # %% [markdown]
-# ### Solution 2
+# > **2.** Your model computes all words again for each new one. Write the attention of one more
+# > word with a cache of keys and values. Why must the keys in the cache be rotated already, and why
+# > do the queries need no cache?
 #
 # A key is rotated by its own position, which never changes. A query is needed once, when its word
 # is read.
@@ -802,7 +799,8 @@ for t in range(2, 10):
 print("cache:", keys.shape, "keys for", layer.heads, "heads of queries")
 
 # %% [markdown]
-# ### Solution 3
+# > **3.** A model has read texts of 2,000 words, and should read 4,000. *Position interpolation*
+# > divides all positions by 2. Show that `kt.rotary_embedding(…, scaling=(2.0,))` does so.
 #
 # With half of the angle, position 2t turns as far as position t did.
 

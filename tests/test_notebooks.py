@@ -99,13 +99,13 @@ def test_has_an_equation_a_picture_an_experiment_and_references(source):
 
 
 @every_notebook
-def test_every_exercise_has_a_solution_with_an_assertion(source):
+def test_every_question_is_answered_by_an_assertion(source):
     cells = read_source(source)
-    texts = [text for _, text in cells]
-    [exercises] = [text for text in texts if text.startswith("## Exercises")]
-    count = len(re.findall(r"^\d\. ", exercises, re.MULTILINE))
-    assert 2 <= count <= 3
-    for i in range(1, count + 1):
-        [index] = [j for j, text in enumerate(texts) if text.startswith(f"### Solution {i}")]
+    [start] = [
+        i for i, (_, text) in enumerate(cells) if re.match(r"## \w+ questions, answered", text)
+    ]
+    questions = [i for i, (_, text) in enumerate(cells) if re.match(r"> \*\*\d\.\*\*", text)]
+    assert 2 <= len(questions) <= 3 and questions[0] == start + 1
+    for index in questions:
         kind, code = cells[index + 1]
         assert kind == "code" and re.search(r"^\s*assert ", code, re.MULTILINE)

@@ -158,7 +158,8 @@ def own_sentences(count):
 
 FURTHER = Path(os.environ.get("SENTENCES") or "data/multi30k/test_2016_flickr.en")
 needs_further = pytest.mark.skipif(
-    not FURTHER.exists(), reason="needs the captions of docs/data.md: make page-proof SENTENCES=file"
+    not FURTHER.exists(),
+    reason="needs the captions of docs/data.md: make page-proof SENTENCES=file",
 )
 
 

@@ -48,14 +48,9 @@ small-bert: .venv/tensorflow ## pre-train the BERT of notebook 10, data/small-be
 test: .venv/installed ## run the test suite on TensorFlow and JAX
 	$(MAKE) --jobs 2 test-models test-jax test-others
 
-# The tests of keras_transformer/A/b.py: tests/A/test_b*.py; or for a command tests/scripts/test_b*.py;
-# or else all of A.
-TESTED = $(FILE:keras_transformer/%=%)
-A = $(patsubst %/,%,$(dir $(TESTED)))
-B = $(patsubst _%,%,$(basename $(notdir $(TESTED))))
 test-for: .venv/installed ## run the tests of one file: FILE=keras_transformer/layers/encoder.py
 	$(if $(FILE),,$(error Pass FILE=keras_transformer/...))
-	$(BIN)/python -m pytest -q -m "$(QUICK)" $(or $(wildcard tests/$A/test_$B*.py), $(if $(filter cli,$A),$(wildcard tests/scripts/test_$B*.py)), $(wildcard tests/test_$A.py), tests/$A) $(ARGS)
+	$(BIN)/python -m pytest -q -m "$(QUICK)" $$($(BIN)/python tests/tests_of.py $(FILE)) $(ARGS)
 
 # The TensorFlow tests in two parts: test-models takes as long as test-others and test-jax together.
 test-models: .venv/installed

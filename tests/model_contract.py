@@ -101,6 +101,7 @@ class ModelContract(ModelFixture):
         check_save_and_load(model, self.inputs(variant), load=process.load)
 
     @pytest.mark.parametrize("policy", some_of(HALF_TOLERANCES, quick=("mixed_float16",)))
+    @pytest.mark.slow
     def test_half_precision_is_close_and_finite_even_for_all_padding(self, variant, model, policy):
         name, atol = policy
         inputs = self.inputs(variant)

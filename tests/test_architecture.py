@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import keras
+import pytest
 
 import keras_transformer
 
@@ -120,6 +121,7 @@ def test_every_public_name_exists_and_has_a_docstring():
         assert getattr(keras_transformer, name).__doc__, name
 
 
+@pytest.mark.slow
 def test_public_names_are_loaded_lazily_and_without_tensorflow():
     code = """
 import sys
@@ -180,6 +182,7 @@ except ImportError as error:
     assert "installed backend, or run: pip install 'keras3-transformer[tens" in output
 
 
+@pytest.mark.slow
 def test_import_registers_the_classes_of_saved_files():
     """Importing the package is enough, without using any of its names."""
     code = """

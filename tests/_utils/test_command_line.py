@@ -74,6 +74,7 @@ def test_each_subcommand_has_its_script(monkeypatch, name):
 
 
 @pytest.mark.parametrize("folder", some_of(["checkout", "elsewhere"], quick=["elsewhere"]))
+@pytest.mark.slow
 def test_a_printed_command_runs(tmp_path, monkeypatch, folder):
     monkeypatch.chdir(SCRIPTS.parent if folder == "checkout" else tmp_path)
     line = command_line("average-checkpoints", "runs/missing run")

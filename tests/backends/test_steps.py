@@ -113,6 +113,7 @@ def test_fit_gives_the_same_losses(weights):
         assert fitted.history["val_loss"][epoch] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_errors_while_reading_batches_are_raised_unchanged():
     dataset = make_dataset()
     model = make_model(dataset)
@@ -205,6 +206,7 @@ def test_describe_device():
     assert device.name and device.bfloat16 in (True, False)
 
 
+@pytest.mark.slow
 def test_every_update_has_a_different_dropout_mask_and_validation_has_none():
     dataset = make_dataset()
     model = make_model(dataset, rate=0.5)
@@ -235,6 +237,7 @@ class Unusual(keras.layers.Layer):
 
 
 @pytest.mark.filterwarnings("ignore:Gradients do not exist")
+@pytest.mark.slow
 def test_a_step_updates_unusual_layers_as_fit_does():
     weights = []
     ids = np.arange(1, 13, dtype="int32").reshape(2, 6) % 7 + 1  # no padding
@@ -259,6 +262,7 @@ def test_a_step_updates_unusual_layers_as_fit_does():
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_padding_rows_change_neither_loss_nor_weights():
     """A batch extended by rows of padding gives the same update."""
     dataset = make_dataset()

@@ -137,6 +137,7 @@ def test_a_wrong_address_is_one_line(translate, corpus):
     assert translated(corpus) == {}
 
 
+@pytest.mark.slow
 def test_two_commands_cannot_write_one_folder(ray, corpus):
     with folder_lock(corpus / "out", "This output folder is being written"):
         arguments = (bundled_run_path(), "in", "--output", "out")
@@ -144,6 +145,7 @@ def test_two_commands_cannot_write_one_folder(ray, corpus):
     assert f"error: This output folder is being written by process {os.getpid()} " in errors
 
 
+@pytest.mark.slow
 def test_nothing_is_started_if_nothing_is_missing(ray, corpus):
     arguments = (bundled_run_path(), "in/part-0.txt", "--output", "out")
     (corpus / "out").mkdir()

@@ -54,6 +54,7 @@ def outputs(job):
     return sorted(path.name for path in job.output.iterdir() if path.is_file())
 
 
+@pytest.mark.slow
 def test_a_shard_is_translated_line_by_line(make_job, tmp_path):
     job, worker = (job := make_job()), ShardWorker(job, {})
     shard = write(tmp_path / "part.txt")
@@ -64,6 +65,7 @@ def test_a_shard_is_translated_line_by_line(make_job, tmp_path):
     assert job.shard_report(shard).read_text() == "" and outputs(job) == ["part.txt"]
 
 
+@pytest.mark.slow
 def test_scores_and_several_translations_are_those_of_a_beam_search(loaded, make_job, tmp_path):
     options = {"beam_size": 3, "n_best": 2}
     job = make_job(options=options, with_scores=True)

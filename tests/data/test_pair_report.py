@@ -41,6 +41,7 @@ def test_good_pairs_cause_no_warning():
     ],
     ids=["shifted", "one language", "identical", "empty", "long"],
 )
+@pytest.mark.slow
 def test_what_usually_goes_wrong_is_named(sources, targets, expected):
     found = warnings(sources, targets)
     assert any(expected in line for line in found), found

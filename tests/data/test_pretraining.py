@@ -95,15 +95,18 @@ def test_masked_words_are_80_percent_mask_10_random_10_unchanged():
     assert shares["same"] == pytest.approx(0.1, abs=0.03)
 
 
-@pytest.mark.parametrize(("rate", "count"), [(0.0, 1), (0.15, 1), (0.5, 5), (0.9, 9)])
-def test_mask_rate_sets_the_number_of_masked_words(rate, count):
-    documents = [" ".join(WORDS[i : i + 10]) for i in range(20)]
+@pytest.mark.parametrize(
+    ("rate", "words", "count"),
+    [(0, 10, 1), (0.15, 10, 2), (0.15, 3, 1), (0.5, 10, 5), (0.9, 10, 9)],
+)
+def test_mask_rate_sets_the_number_of_masked_words(rate, words, count):
+    documents = [" ".join(WORDS[i : i + words]) for i in range(20)]
     counts = {
         len(positions)
         for _, original, segments, positions, label in rows(make(documents, mask_rate=rate))
         if label == 0
     }
-    assert counts == {max(count, 2) if rate == 0.15 else count}  # 1.5 rounds to even
+    assert counts == {count}
 
 
 def test_epochs_differ_and_are_reproducible():

@@ -249,6 +249,7 @@ def test_an_index_past_the_end_raises_an_error(make):
         make()[len(make())]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_shards(tmp_path):
     """Peak memory is the same, within 20%, for five times as many shards."""
 

@@ -48,6 +48,7 @@ def trained(request):
     return model, Generate(model, TOKENIZER)
 
 
+@pytest.mark.slow
 def test_learned_texts_are_continued(trained):
     _, generate = trained
     assert generate("In") == TEXT[0]
@@ -55,6 +56,7 @@ def test_learned_texts_are_continued(trained):
     assert generate(tuple(text[:-4] for text in TEXT[:2]), beam_size=2)[0][:11] == TEXT[0][:11]
 
 
+@pytest.mark.slow
 def test_ngram_prefixes_and_next_words_give_the_same_loss(trained):
     """Predicting the last token of every prefix is the same task as predicting all next tokens."""
     model, _ = trained

@@ -50,6 +50,7 @@ def test_each_shape_is_compiled_once(traced):
 
 
 @pytest.mark.every_backend
+@pytest.mark.slow
 def test_many_lengths_need_few_shapes(traced):
     model, shapes = traced
     translate = make_translate(model, batch_tokens=48)

@@ -219,6 +219,7 @@ def test_an_event_loop_stays_responsive():
 
 
 @pytest.mark.parametrize("number", some_of({"100": 100, "6000": 6_000}, quick=["100"]))
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_calls(number):
     translate = make_translate()
 

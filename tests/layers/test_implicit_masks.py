@@ -30,16 +30,17 @@ LAYERS = {
 def test_an_implicit_mask_hides_padding(make, inputs):
     embedding, layer = keras.layers.Embedding(9, 8, mask_zero=True), make()
 
-    def outputs(ids):
-        x = embedding(np.array([ids]))
-        return numpy(layer(*([x] if inputs == 1 else [QUERIES] + [x] * (inputs - 1))))
+    def outputs(*sentences):
+        x = embedding(np.array(sentences))
+        queries = np.repeat(QUERIES, len(sentences), axis=0)
+        return numpy(layer(*([x] if inputs == 1 else [queries] + [x] * (inputs - 1))))
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)  # Keras warns where a mask is lost
-        alone, padded = outputs([3, 4, 5]), outputs([3, 4, 5, 0, 0])
-    shown = (slice(None), slice(3)) if alone.ndim == 3 else ...
-    np.testing.assert_allclose(padded[shown], alone, atol=1e-5)
-    assert np.abs(outputs([3, 4, 5, 6, 7])[shown] - alone).max() > 1e-4
+        alone, (padded, longer) = outputs([3, 4, 5]), outputs([3, 4, 5, 0, 0], [3, 4, 5, 6, 7])
+    shown = slice(3) if alone.ndim == 3 else ...
+    np.testing.assert_allclose(padded[shown], alone[0], atol=1e-5)
+    assert np.abs(longer[shown] - alone[0]).max() > 1e-4
 
 
 def test_an_implicit_mask_and_an_attention_mask_both_hide():

@@ -42,6 +42,7 @@ def make_translate(model, **options):
 IDS = np.array([[4, 5, 6, 3], [7, 3, 0, 0]]), np.array([[2, 4, 5], [2, 6, 7]])
 
 
+@pytest.mark.slow
 def test_the_probabilities_are_averaged():
     models = make_models(1, 2, 3)
     mean = np.mean([numpy(keras.ops.softmax(model(IDS))) for model in models], axis=0)
@@ -49,6 +50,7 @@ def test_the_probabilities_are_averaged():
 
 
 @pytest.mark.every_backend
+@pytest.mark.slow
 def test_steps_match_call():
     models = make_models(1, 2)
     size = models[0].dec_vocab_size
@@ -73,6 +75,7 @@ def test_numpy_computes_the_same():
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 3, "n_best": 2}, {"temperature": 1.0}])
+@pytest.mark.slow
 def test_every_search_translates_alike_with_numpy_and_layers(options):
     ensemble = Ensemble(make_models(1, 2))
     sentences = [source for source, _ in PAIRS[:9]]

@@ -35,6 +35,7 @@ def adapted():
 
 
 @pytest.mark.every_backend
+@pytest.mark.slow
 def test_only_the_adapters_are_trained(adapted):
     model, before = adapted
     assert {x.name for x in model.trainable_variables} == {"lora_kernel_a", "lora_kernel_b"}
@@ -45,6 +46,7 @@ def test_only_the_adapters_are_trained(adapted):
     assert np.abs(numpy(model(TOKENS)) - numpy(make()(TOKENS))).max() > 0.01
 
 
+@pytest.mark.slow
 def test_they_are_merged_where_the_model_is_saved(adapted, tmp_path):
     model, _ = adapted
     expected = numpy(model(TOKENS))

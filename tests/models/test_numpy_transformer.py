@@ -127,6 +127,7 @@ def test_large_scores_stay_finite():
     assert np.isfinite(logits).all()
 
 
+@pytest.mark.slow
 def test_which_models_are_supported():
     class Subclass(TransformerModel):
         pass

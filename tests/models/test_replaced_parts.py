@@ -58,6 +58,7 @@ def replacement(request):
     return model, cached
 
 
+@pytest.mark.slow
 def test_a_changed_model_is_built_saved_and_loaded(replacement, tmp_path):
     model, _ = replacement
     layers = {id(x): x for x in walk(model)}.values()
@@ -74,6 +75,7 @@ def test_a_changed_model_is_built_saved_and_loaded(replacement, tmp_path):
         assert other.get_config()["parts"].keys() == model.get_config()["parts"].keys()
 
 
+@pytest.mark.slow
 def test_translations_have_the_probabilities_of_the_whole_model(replacement):
     """With and without a cache, in greedy and beam search."""
     model, cached = replacement
@@ -205,6 +207,7 @@ def test_a_part_is_replaced_before_the_model_is_built():
         model.encoder.layers[0] = ThreeSublayers(settings=SETTINGS)
 
 
+@pytest.mark.slow
 def test_a_layer_in_several_places_is_shared_in_a_file(tmp_path):
     shared = GatedFeedForward(8, 16)
 
@@ -259,6 +262,7 @@ def test_learned_positions_limit_the_length_of_translations():
     assert len(found.tokens) <= 9
 
 
+@pytest.mark.slow
 def test_a_language_model_decodes_with_replaced_parts():
     def model_with(attention):
         keras.utils.set_random_seed(0)

@@ -121,6 +121,7 @@ def test_an_exported_model_takes_any_length(tmp_path):
 
 
 @pytest.mark.parametrize("name", ("translator", "language_model"))
+@pytest.mark.slow
 def test_a_quantized_model_is_not_saved(name, tmp_path):
     settings = BlockSettings(h=2, d_model=8, d_ff=16, n=1)
     model = make() if name == "translator" else TransformerLanguageModel(9, settings=settings)

@@ -41,6 +41,7 @@ def test_updates_match_keras(options):
 
 
 @pytest.mark.parametrize("jit_compile", (False, True), ids=("graph", "compiled"))
+@pytest.mark.slow
 def test_fit_matches_keras(jit_compile):
     found = []
     for optimizer in (Adam(0.1), keras.optimizers.Adam(0.1)):

@@ -220,6 +220,7 @@ def test_refuses_a_malformed_history(run, content):
 @pytest.mark.parametrize(
     "changes", [{"d_model": 32}, {"d_ff": 48}, {"n": 2}, {"tie_output": False}]
 )
+@pytest.mark.slow
 def test_refuses_the_settings_of_another_run(run, changes):
     run.write_config(dataclasses.replace(CONFIG, **changes))
     with pytest.raises(ValueError, match=r"belongs to another run or is damaged\. Received: "):

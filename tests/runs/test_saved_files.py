@@ -27,6 +27,7 @@ def test_saved_files_are_found():
 
 @every_version
 @pytest.mark.parametrize("name", ("words", "bpe_ema", "bahdanau"))
+@pytest.mark.slow
 def test_a_saved_run_translates_as_before(folder, name):
     translate = Translate.from_run(folder / name)
     wanted = expected(folder, name)

@@ -46,6 +46,7 @@ def unclipped(dataset):
 
 
 @pytest.mark.parametrize("clip", some_of({"unclipped": None, "clipped": 0.05}, quick=["unclipped"]))
+@pytest.mark.slow
 def test_two_accumulated_batches_equal_one_of_twice_the_size(dataset, unclipped, clip):
     large = make_batches(dataset, 16)
     small = make_batches(dataset, 8, multiple=2)

@@ -152,6 +152,7 @@ def damage(path, name):
         ("another vocabulary", "belongs to another run or is damaged"),
     ],
 )
+@pytest.mark.slow
 def test_a_damaged_parent_is_one_line_and_begins_nothing(folder, tmp_path, name, message):
     if name != "missing":
         shutil.copytree(folder / "first", tmp_path / "old")

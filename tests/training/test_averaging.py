@@ -51,6 +51,7 @@ def test_ema_weights_are_in_the_model_only_within_the_context():
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_the_average_is_the_mean(run, tmp_path):
     files = run.epoch_weights()
     average_weights(files, tmp_path / "mean.weights.h5")

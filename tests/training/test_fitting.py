@@ -31,6 +31,7 @@ tensorflow_only = pytest.mark.skipif(
 
 
 @tensorflow_only
+@pytest.mark.slow
 def test_every_epoch_yields_its_batches_in_order():
     dataset, expected = kt.as_dataset(Squares()), Squares()
     for epoch, indices in enumerate([[0, 1, 2], [0, 1, 2], [0, 1, 0]]):

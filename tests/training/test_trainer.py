@@ -74,6 +74,7 @@ def numpy(variable):
     return ops.convert_to_numpy(variable)
 
 
+@pytest.mark.slow
 def test_the_weights_of_the_last_epochs_are_kept(uninterrupted):
     names = [file.name for file in uninterrupted[0].run.epoch_weights()]
     assert names == ["epoch-0002.weights.h5", "epoch-0003.weights.h5"]
@@ -235,6 +236,7 @@ def test_the_history_and_the_best_weights_are_saved(dataset, uninterrupted):
     assert total / words == pytest.approx(lowest, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_early_stopping(dataset, tmp_path):
     trainer = Trainer(make_model(dataset), keras.optimizers.SGD(0.0), tmp_path, patience=2)
     history, interrupted = trainer.train(*make_batches(dataset), 10)

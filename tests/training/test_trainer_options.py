@@ -339,6 +339,7 @@ def test_an_epoch_whose_evaluation_fails_is_not_trained_again(dataset, scored, t
     assert_same(resumed, history, scored)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_finite_replaces_no_checkpoint(dataset, tmp_path):
     trainer = make_scored_trainer(dataset, tmp_path, [1.0, FloatingPointError("NaN")])
     with pytest.raises(FloatingPointError):

@@ -102,7 +102,8 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
     def adapted(self, parent: str, **changes: Any) -> Self:
         """Returns the configuration of a run that begins with the weights of this one.
 
-        Its model and its vocabularies are those of this configuration, everything else is new.
+        Its model and its vocabularies are those of this configuration, everything else is new. The
+        dropout rates, which do not change the weights, may be others.
 
         Args:
             parent: path of the folder of the run with this configuration.
@@ -113,7 +114,8 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
         """
         kept = [field.name for field in dataclasses.fields(ModelSettings)] + _VOCABULARY
         values = {name: getattr(self, name) for name in kept} | {"parent": parent}
-        refused = {k: x for k, x in changes.items() if k in values and x != values[k]}
+        fixed = values.keys() - _RATES
+        refused = {k: x for k, x in changes.items() if k in fixed and x != values[k]}
         if refused:
             raise ValueError(
                 f"The model and the vocabularies are those of {parent}: leave these settings out. "
@@ -223,4 +225,5 @@ LEARNING_RATE_SCALES = {
 _MUON_SCALE = 1.7  # the factor of Muon on these
 _ADAPTING_SCALE = 0.3  # the factor of a run that begins with trained weights
 _PATHS = ("data", "validation", "test", "mix", "parent")
+_RATES = {"rate", "attention_rate", "activation_rate"}
 _VOCABULARY = ["tokenizer", "vocab_size", "share_vocabulary", "min_count"]

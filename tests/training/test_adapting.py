@@ -182,6 +182,7 @@ def test_the_model_and_the_vocabularies_cannot_change():
     adapted = config.adapted("runs/old", data="mine.tsv", tokenizer="bpe")
     assert adapted == kt.RunConfig(d_model=64, tokenizer="bpe", parent="runs/old", data="mine.tsv")
     assert adapted.best_learning_rate_scale < config.best_learning_rate_scale
+    assert config.adapted("runs/old", rate=0.3).rate == 0.3  # dropout has no weights
     with pytest.raises(ValueError, match=r"are those of runs/old.*Received: \{'d_model': 32\}"):
         config.adapted("runs/old", d_model=32)
 

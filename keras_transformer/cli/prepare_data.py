@@ -3,9 +3,8 @@
 import dataclasses
 import os
 
-from keras_transformer.cli.arguments import add_data_limits
+from keras_transformer.cli.arguments import add_data_limits, add_run_flag
 from keras_transformer.runs.config import RunConfig
-from keras_transformer.runs.recipes import add_flag
 
 # Fields of `RunConfig` that are flags of --tokenize.
 _TOKENIZING = ("vocab_size", "share_vocabulary", "max_length")
@@ -63,7 +62,7 @@ def add_arguments(parser):
     )
     tokenizing.add_argument("--test", help="file of the test pairs (default: none, but needed)")
     for field in (x for x in dataclasses.fields(RunConfig) if x.name in _TOKENIZING):
-        add_flag(tokenizing, field)
+        add_run_flag(tokenizing, field)
     tokenizing.add_argument(
         "--vocabularies",
         metavar="RUN",

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import keras_transformer as kt
+from keras_transformer.cli.arguments import add_run_flags
 from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import RunConfig
-from keras_transformer.runs.recipes import add_flags, list_recipes, read_recipe
+from keras_transformer.runs.recipes import list_recipes, read_recipe
 
 
 def add_arguments(parser):
@@ -32,7 +33,7 @@ def add_arguments(parser):
         help="number of devices that share the weights, on JAX (default: %(default)s, each device "
         "has all weights)",
     )
-    add_flags(parser)
+    add_run_flags(parser)
 
 
 def run(arguments):

@@ -22,6 +22,23 @@ def setting(default, help, check=None):
     return dataclasses.field(default=default, metadata={"help": help, "check": check})
 
 
+def flag_of(field):
+    """Returns the flag that sets a field."""
+    return "--from" if field.name == "parent" else f"--{field.name.replace('_', '-')}"
+
+
+def reader_of(field):
+    """Returns a function that reads the text or number of a field; "none" is no number."""
+    convert, *none = typing.get_args(field.type) or (field.type,)
+
+    def read(text):
+        is_none = none and convert is not str and text.lower() == "none"
+        return None if is_none else convert(text)
+
+    read.__name__ = convert.__name__  # in messages of argparse
+    return read
+
+
 def integers(minimum, maximum):
     """Returns the check that a number is an integer from `minimum` to `maximum`."""
     return functools.partial(check_integers, minimum, maximum)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from keras_transformer import __version__
+from keras_transformer.cli.arguments import add_run_flags
 from keras_transformer.runs.config import RunConfig
-from keras_transformer.runs.recipes import RECIPES, add_flags, list_recipes
+from keras_transformer.runs.recipes import RECIPES, list_recipes
 from keras_transformer.runs.training_settings import DTYPES
 from keras_transformer.settings import BlockSettings
 
@@ -86,7 +87,7 @@ def flags(name, value):
 
 def parse(*arguments):
     parser = argparse.ArgumentParser()
-    add_flags(parser)
+    add_run_flags(parser)
     return vars(parser.parse_args(arguments))
 
 
@@ -358,7 +359,7 @@ def test_only_given_flags_are_parsed():
 @pytest.mark.parametrize("name", FIELDS)
 def test_each_field_has_a_help_text(name):
     parser = argparse.ArgumentParser()
-    add_flags(parser)
+    add_run_flags(parser)
     text = FIELDS[name].metadata["help"]
     assert len(text) > 10
     assert text in " ".join(parser.format_help().split())

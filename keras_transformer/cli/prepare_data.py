@@ -3,7 +3,8 @@
 import dataclasses
 import os
 
-from keras_transformer.cli.arguments import add_data_limits, add_run_flag
+from keras_transformer.cli.arguments import add_data_limits
+from keras_transformer.cli.run_flags import add_run_flag
 from keras_transformer.runs.config import RunConfig
 
 # Fields of `RunConfig` that are flags of --tokenize.

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import keras_transformer as kt
-from keras_transformer.cli.arguments import add_run_flags
+from keras_transformer.cli.run_flags import add_run_flags
 from keras_transformer.cli.startup import import_backend
 from keras_transformer.data.corpus import corpus_path
 from keras_transformer.runs.config import RunConfig

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from keras_transformer import __version__
-from keras_transformer.cli.arguments import add_run_flags
+from keras_transformer.cli.run_flags import add_run_flags
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.recipes import RECIPES, list_recipes
 from keras_transformer.runs.training_settings import DTYPES

@@ -134,6 +134,7 @@ def test_errors_while_reading_batches_are_raised_unchanged():
         next(trained)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() != "jax", reason="others update in place")
 def test_errors_in_an_update_are_raised():
     """The input buffers have been donated by then, and there is no output."""
@@ -179,6 +180,7 @@ def test_an_update_without_memory_changes_nothing_and_ends_the_thread_of_the_bat
     assert not [x for x in threading.enumerate() if x.name.startswith("batches")]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.config.backend() == "torch", reason="PyTorch traces nothing")
 def test_at_most_one_trace_per_shape():
     traced = []

@@ -91,6 +91,24 @@ class ModelContract(ModelFixture):
         built.set_weights(model.get_weights())
         check_close(built(inputs), model(inputs), 1e-6)
 
+    def test_build_reaches_the_layers_of_a_subclass(self, variant, model):
+        """Keras builds a model of a file by `build`, and reads weights of built layers only."""
+
+        class Subclass(type(model)):
+            def __init__(self, *args, **kwargs):
+                super().__init__(*args, **kwargs)
+                self.further = keras.layers.Dense(1)
+
+            def call(self, *args, **kwargs):
+                outputs = super().call(*args, **kwargs)
+                return keras.tree.map_structure(lambda x: self.further(x[..., None]), outputs)
+
+        further = Subclass.from_config(model.get_config())
+        further.build(
+            keras.tree.map_structure(lambda x: (None, *x.shape[1:]), self.inputs(variant))
+        )
+        assert len(further.weights) == len(model.weights) + 2
+
     def test_recreated_from_its_config(self, variant):
         model = self.make(**variant, dtype="mixed_bfloat16")
         recreated = type(model).from_config(model.get_config())

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 _SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"  # exists in a checkout
+KEEP_TEXT = ("--keep-case", "--keep-punctuation", "--keep-letters")  # prepare-data changes nothing
 _SCRIPT_NAMES = {"plot": "plot_losses", "attention-page": "attention_html", "build": "build_it"}
 
 

@@ -17,7 +17,7 @@ def atomic_replace(path, unique=False):
     """Replaces a file or folder atomically: writes to a temporary path, then renames it.
 
     Args:
-        path: path of the result. An existing file or folder there is replaced.
+        path: path of the result. An existing file is replaced by a file, a folder by a folder.
         unique: whether the temporary path is new in every call, so that several processes may write
             to `path` at a time. The caller then removes what killed processes leave
             (`PARTIAL` + "*").
@@ -26,7 +26,8 @@ def atomic_replace(path, unique=False):
         The temporary `Path` to write to. It has the same suffixes as `path`.
 
     Raises:
-        OSError: if writing fails, for example because the disk is full; `path` is then unchanged.
+        OSError: if writing fails, for example because the disk is full or `path` is a folder and
+            the result a file; `path` is then unchanged.
 
     Example:
         >>> with atomic_replace("notes.txt") as temporary:
@@ -36,6 +37,8 @@ def atomic_replace(path, unique=False):
     name = f"{uuid.uuid4().hex}-{path.name}" if unique else path.name
     temporary = path.with_name(PARTIAL + name)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError("not a regular file, such as a device")
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove(temporary)  # an interrupted process may have left one
         yield temporary
@@ -92,8 +95,8 @@ def _flush(path):
 
 
 def _move(new, path):
-    if not path.is_dir():
-        os.replace(new, path)
+    if not (new.is_dir() and path.is_dir()):
+        os.replace(new, path)  # raises an OSError if one of them is a folder
         return
     # A rename cannot replace an existing folder, so that one is renamed first. If the process is
     # killed in between, both folders are complete.

@@ -117,10 +117,11 @@ def translate_piece(translate, piece, with_scores, options):
 def _reason(translate, sentence):
     """Returns why a sentence cannot be translated, or None."""
     from keras_transformer.data.tokenizers import encode_source
-    from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
+    from keras_transformer.inference.sentences import max_source_tokens
 
+    limit = max_source_tokens(translate.model)
     tokens = len(encode_source(translate.source_tokenizer, sentence)) - 1  # without the end token
-    return f"more than {MAX_SOURCE_TOKENS:,} tokens" if tokens > MAX_SOURCE_TOKENS else None
+    return f"more than {limit:,} tokens" if tokens > limit else None
 
 
 def _check(job):

@@ -134,6 +134,8 @@ def _output(path):
     if path is None:
         yield sys.stdout
         return
+    if Path(path).is_dir():  # before hours of translating
+        raise IsADirectoryError(f"--output must be a file. Received: the folder {path}")
     with atomic_replace(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as x:
         yield x
 

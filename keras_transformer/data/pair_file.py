@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from keras_transformer._utils.checks import check_sizes
-from keras_transformer._utils.command_line import command_line
+from keras_transformer._utils.command_line import KEEP_TEXT, command_line
 from keras_transformer._utils.reading import check_regular
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.limits import Limits, decode_lines
@@ -59,11 +59,12 @@ class PairFile:
         self._blocks: list[
             tuple[int, int, int]
         ] = []  # offset, size in bytes and number of lines before the block
+        self._indices: tuple[int, int] = (0, 1)  # of the columns, which a header may change
         self.dropped: dict[str, int] = {}
         if self.path.suffix.lower() not in (".tsv", ".txt"):
             raise ValueError(
                 "Only .tsv and .txt files are read block by block; convert other formats with: "
-                f"{command_line('prepare-data', path, 'pairs.tsv')}. Received: {path}"
+                f"{command_line('prepare-data', path, 'pairs.tsv', *KEEP_TEXT)}. Received: {path}"
             )
         if not self.path.exists():
             raise FileNotFoundError(
@@ -140,8 +141,9 @@ class PairFile:
             data = data.removesuffix(b"\n")
             lines = decode_lines(data, self.path.name, previous_lines, self._limits)
             for number, line in enumerate(lines, start=previous_lines + 1):
-                pair = parse_line(line, number)
-                if pair and not (number == 1 and columns_of_header(pair)):
+                if number == 1 and (header := columns_of_header(line.split("\t"))):
+                    self._indices = header
+                elif pair := parse_line(line, number, self._indices):
                     yield pair[0].strip(), pair[1].strip()
 
     @contextlib.contextmanager

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from keras_transformer._utils.command_line import command_line
+from keras_transformer._utils.command_line import KEEP_TEXT, command_line
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import check_regular
 from keras_transformer._utils.types import PathLike
@@ -158,7 +158,7 @@ def _parse(chunks, name, limits, columns):
         lines = list(text_lines(chunks, name, limits))
         _check_not_empty(lines, name)
         return _TABLES[suffix](lines, columns)
-    convert = command_line("prepare-data", name, "pairs.tsv", "--target-file", "TARGET")
+    convert = command_line("prepare-data", name, "pairs.tsv", "--target-file", "TARGET", *KEEP_TEXT)
     raise ValueError(
         "unknown suffix; use .tsv, .txt, .csv, .jsonl, .tmx, .pkl or .zip. For two parallel files, "
         f"give `target_path`, or convert them to one file with: {convert}. Received: {name}"

@@ -31,7 +31,9 @@ def columns_of_header(cells, columns=None):
         return tuple(_index(name, names, cells) for name in columns)
     words = [_WORD.findall(name) if _NAME.fullmatch(name) else [] for name in names]
     header_words = _OTHER_COLUMNS.union(_HEADER_WORDS.split())
-    known = [bool(x) and header_words.issuperset(x) for x in words]
+    pairs = zip(names, words, strict=True)
+    # The column of an index may have no name.
+    known = [not name or header_words.issuperset(x or [""]) for name, x in pairs]
     found = [i for i, x in enumerate(words) if known[i] and not _OTHER_COLUMNS.issuperset(x)]
     different = len(found) >= 2 and names[found[0]] != names[found[1]]
     return tuple(found[:2]) if all(known[:2]) and different else None
@@ -99,7 +101,8 @@ def csv_pairs(lines, columns=None):
     first = next((line for line in lines if line.strip()), "")
     unquoted = re.sub(r'"[^"]*"', "", first)
     delimiter = max(",;\t", key=unquoted.count)
-    reader = csv.reader((f"{x}\n" for x in lines), delimiter=delimiter, strict=True)
+    options = {"delimiter": delimiter, "strict": True, "skipinitialspace": True}
+    reader = csv.reader((f"{x}\n" for x in lines), **options)
     pairs, indices = [], None
     try:
         for cells in reader:
@@ -142,7 +145,8 @@ def json_pairs(lines, columns=None):
         if not line.strip():
             continue
         value = parse_json(line, f"line {number}")
-        texts = value.get("translation", value) if isinstance(value, dict) else value
+        inner = value.get("translation") if isinstance(value, dict) else None
+        texts = inner if isinstance(inner, dict) else value
         if not isinstance(texts, dict):
             raise ValueError(f"line {number} must be a JSON object. Received: {excerpt(value)}")
         keys = _keys(texts) if keys is None else keys

@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from keras_transformer._utils.files import atomic_replace, check_overwriting
@@ -12,8 +13,8 @@ from keras_transformer.export._tokenizers import check_tokenizers, save_tokenize
 from keras_transformer.inference.model_search import ModelSearch, stepwise
 from keras_transformer.inference.options import EXTRA_LENGTH, TEXT_OPTIONS, SearchOptions
 from keras_transformer.inference.rules import ANY_TOKEN, NO_TOKEN, NOT_END
+from keras_transformer.inference.sentences import max_source_tokens
 from keras_transformer.inference.translate import Translate
-from keras_transformer.runs.data_settings import MAX_SOURCE_TOKENS
 
 
 def export_saved_model(
@@ -28,7 +29,8 @@ def export_saved_model(
     The signature `serving_default` maps `source`, int32 (B, S), to `target`, int32 (B, T). Both are
     padded with 0 at the end of each row. It adds the start and end tokens itself, and `target` has
     neither. The translation of a row without tokens is empty. It raises an `InvalidArgumentError`
-    if S is larger than 1,024 or an id is not in the vocabulary.
+    if S is larger than 1,024 or than the `enc_seq_length` of the model allows, or an id is not in
+    the vocabulary.
 
     Args:
         translate: a `Translate` with word or BPE tokenizers.
@@ -98,12 +100,15 @@ class _Service(tf.Module):
         # variables would be saved twice.
         self._weights = [variable.value for variable in model.variables]
         self._vocab_size = model.enc_vocab_size
+        self._max_source_tokens = max_source_tokens(model)
+        self._max_length = getattr(model, "dec_seq_length", None) or np.iinfo("int32").max
         self._options = options
 
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32, "source")], autograph=False)
     def translate(self, source):
         lengths = tf.math.count_nonzero(source, axis=1, keepdims=True, dtype=tf.int32)
-        source = tf.pad(_check_source(source, self._vocab_size), [[0, 0], [0, 1]])
+        source = _check_source(source, self._vocab_size, self._max_source_tokens)
+        source = tf.pad(source, [[0, 0], [0, 1]])
         length = tf.shape(source)[1]
         source = tf.where(tf.range(length) == lengths, END_ID, source)
         request = {"source": source, "constraints": self._constraints(lengths, length)}
@@ -122,23 +127,25 @@ class _Service(tf.Module):
             return tf.cast(ratio * tf.cast(number, tf.float64), tf.int32)
 
         options = self._options
-        positions = tf.range(scale(options.max_length_ratio, length) + EXTRA_LENGTH)
+        positions = tf.range(
+            tf.minimum(scale(options.max_length_ratio, length) + EXTRA_LENGTH, self._max_length)
+        )
         too_short = positions < scale(options.min_length_ratio, lengths)
         too_long = positions >= scale(options.max_length_ratio, lengths) + EXTRA_LENGTH
         return tf.where(too_long, NO_TOKEN, tf.where(too_short, NOT_END, ANY_TOKEN))
 
 
-def _check_source(source, vocab_size):
+def _check_source(source, vocab_size, max_tokens):
     """Returns the ids, (B, S); running the graph raises an error if S or an id is too large."""
     length = tf.shape(source)[1]
     too_long = tf.strings.format(
         "A sentence is too long: split it into sentences of at most "
-        f"{MAX_SOURCE_TOKENS} tokens. Received: {{}} tokens, including padding",
+        f"{max_tokens} tokens. Received: {{}} tokens, including padding",
         length,
     )
     unknown = f"Ids must be in the source vocabulary, from 0 to {vocab_size - 1}. Received: others"
     checks = [
-        tf.debugging.Assert(length <= MAX_SOURCE_TOKENS, [too_long]),
+        tf.debugging.Assert(length <= max_tokens, [too_long]),
         tf.debugging.Assert(tf.reduce_all((source >= 0) & (source < vocab_size)), [unknown]),
     ]
     with tf.control_dependencies(checks):

@@ -18,7 +18,7 @@ from keras_transformer.inference.numpy_copy import ModelCopy, NumpyCopy
 from keras_transformer.inference.numpy_search import NumpySearch, search_in_threads
 from keras_transformer.inference.options import EXTRA_LENGTH
 from keras_transformer.inference.rules import make_constraints, pad_banned
-from keras_transformer.inference.sentences import draw_random_numbers
+from keras_transformer.inference.sentences import draw_random_numbers, max_source_tokens
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models.ensemble import supports_numpy_search
 
@@ -125,6 +125,10 @@ class BatchSearch:
         """Returns a number of tokens, or that of the positions of the model if it has fewer."""
         return min(length, getattr(self.model, "dec_seq_length", None) or length)
 
+    def padded(self, length):
+        """Returns the length to which source ids of a length are padded: few shapes to compile."""
+        return min(bucket_length(length), max_source_tokens(self.model) + 1)
+
     def _batches(self, requests, options):
         """Yields batches of requests of similar length, the longest first."""
         requests = sorted(requests, key=lambda request: len(request.ids), reverse=True)
@@ -132,7 +136,7 @@ class BatchSearch:
             if self.engine == "ctranslate2":
                 size = common_size(requests, options, self.batch_tokens)
             else:
-                size = self._full_batch_size(bucket_length(len(requests[0].ids)), options)
+                size = self._full_batch_size(self.padded(len(requests[0].ids)), options)
             yield requests[:size]
             requests = requests[size:]
 
@@ -153,7 +157,7 @@ class BatchSearch:
         if self.engine == "ctranslate2":
             return copy(batch, options, with_scores)
         if copy is None:
-            source_length = bucket_length(source_length)
+            source_length = self.padded(source_length)
             rows = self._compiled_rows(rows, source_length, options)
         length = self.max_length(options, source_length)
         longest = max(x.max_length for x in batch)

@@ -99,8 +99,8 @@ class ConstrainedSearch:
             found = [x for chain in group for x in chain.found[: self._options.n_best]]
             found.sort(key=lambda x: -x.score)
             output = {
-                "source": _pad([request.ids]),
-                "tokens": _pad([x.ids for x in found])[None],
+                "source": self._pad_source([request.ids]),
+                "tokens": self._pad_target([x.ids for x in found])[None],
                 "words": [x.words for x in found],
             }
             if with_scores:
@@ -186,8 +186,15 @@ class ConstrainedSearch:
                     for length in range(1, longest + 1)
                     for end in range(max(len(request.forced) + 1, length), len(ids) + 1)
                 )
-                spells = (span for span in spans if self._spells(ids, *span, pattern))
-                yield from (ids[start:end] for start, end in itertools.islice(spells, 1))
+                # A word inside the forced tokens cannot be avoided.
+                end_of_forced = len(request.forced)
+                spells = (
+                    ids[start:end]
+                    for start, end in spans
+                    if self._spells(ids, start, end, pattern)
+                    and not pattern.search(self.tokenizer.decode(ids[start:end_of_forced]))
+                )
+                yield from itertools.islice(spells, 1)
 
     def _spells(self, ids, start, end, pattern):
         """Returns whether some tokens spell a word, also with the tokens before and after them."""
@@ -209,10 +216,8 @@ class ConstrainedSearch:
             most = 4 ** int(math.log(most, 4))  # few shapes to compile
             part, left = left[-most:], left[:-most]
             rows = np.minimum(np.arange(next_power_of_4(len(part))), len(part) - 1)
-            source, tokens = (
-                _pad(ids)[rows]
-                for ids in ([x.request.ids for x in part], [x.found[0].ids for x in part])
-            )
+            source = self._pad_source([x.request.ids for x in part])[rows]
+            tokens = self._pad_target([x.found[0].ids for x in part])[rows]
             result = {"source": source, "tokens": tokens[:, None]}
             layers = self.search.attention_weights(result, "cross", optional=True)
             for row, chain in enumerate(part):
@@ -220,6 +225,15 @@ class ConstrainedSearch:
                     [layer[row].mean(axis=0) for layer in layers["cross"]], axis=0
                 )
         return alignments
+
+    # Lengths that others have, too: each shape is traced or compiled once.
+
+    def _pad_source(self, sequences):
+        return pad_ids(sequences, self.search.padded(max(map(len, sequences))))
+
+    def _pad_target(self, sequences):
+        length = bucket_length(max(map(len, sequences)))
+        return pad_ids(sequences, self.search.within_limit(length))
 
     def is_word_start(self, ids, position):
         """Returns whether no word continues at a position."""
@@ -241,11 +255,6 @@ class ConstrainedSearch:
         """Returns the log probability of a hypothesis with the length penalty."""
         options = self._options
         return found.score / (1 if options.beam_size > 1 else options.penalty(len(found.ids)))
-
-
-def _pad(sequences):
-    """Pads ids to a length that others have, too: each shape is traced or compiled once."""
-    return pad_ids(sequences, bucket_length(max(map(len, sequences))))
 
 
 class _Trial(NamedTuple):

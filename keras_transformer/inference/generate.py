@@ -227,6 +227,8 @@ class Generate:
         model = self._numpy_copy and self._numpy_copy.get(check_weights=True)
         if model is None:
             return self._compiled_search(options)
+        if options.beam_size > 1:  # its scores count the given tokens, too
+            return NumpySearch(model, options)
         return NumpySearch(_AfterPrompts(model, forced), options)
 
     def _compiled_search(self, options):

@@ -47,13 +47,19 @@ def check_unicode(text, name):
         ) from None
 
 
-def check_token_count(number, tokens):
+def check_token_count(number, tokens, limit=MAX_SOURCE_TOKENS):
     """Raises a ValueError if a sentence has too many tokens; `number` counts from 1, or is text."""
-    if tokens > MAX_SOURCE_TOKENS:
+    if tokens > limit:
         raise ValueError(
             f"Sentence {number} is too long: split it into sentences of at most "
-            f"{MAX_SOURCE_TOKENS} tokens. Received: {tokens:,} tokens"
+            f"{limit} tokens. Received: {tokens:,} tokens"
         )
+
+
+def max_source_tokens(model):
+    """Returns the number of tokens that a sentence may have, without the end token."""
+    limit = getattr(model, "enc_seq_length", None)
+    return MAX_SOURCE_TOKENS if limit is None else min(MAX_SOURCE_TOKENS, limit - 1)
 
 
 def draw_random_numbers(sources, length, options, first=None):

@@ -19,6 +19,7 @@ from keras_transformer.inference.options import SearchOptions
 from keras_transformer.inference.sentences import (
     check_texts,
     check_token_count,
+    max_source_tokens,
     trim_padding,
 )
 from keras_transformer.models._translator import Translator
@@ -382,11 +383,11 @@ class Translate:
 
     def _make_requests(self, first, sentences, prefixes, options):
         """Returns a `Request` for each sentence that is not empty."""
-        requests = []
+        requests, limit = [], max_source_tokens(self.model)
         for i, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
             ids = encode_source(self.source_tokenizer, sentence)
             tokens = len(ids) - 1  # without the end token
-            check_token_count(first + i, tokens)
+            check_token_count(first + i, tokens, limit)
             forced = self.target_tokenizer.encode(prefix) if prefix else []
             max_length = self._search.max_length(options, tokens)
             if len(forced) >= max_length:

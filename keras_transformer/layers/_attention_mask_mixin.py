@@ -23,15 +23,16 @@ class AttentionMaskMixin:
         self.supports_masking = True  # Keras passes implicit masks on to the next layer
 
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-        found = [name for name in _OTHER_NAMES if name in kwargs]
+        arguments = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
+        # Keras passes its implicit mask to a layer of a functional model if `call` takes it.
+        found = [name for name in _OTHER_NAMES if name in kwargs and name not in arguments]
         if found:
-            arguments = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
             ours = " or ".join(name for name in arguments if name.endswith("attention_mask"))
             raise TypeError(
                 f"{type(self).__name__} has no argument `{found[0]}`: pass a boolean mask, True = "
                 f"may attend, such as kt.causal_mask(length), as {ours}. Received: "
                 f"{', '.join(found)}"
             )
-        if len(args) == 2 and "keys" in inspect.signature(self.call).parameters:  # type: ignore[attr-defined]
+        if len(args) == 2 and "keys" in arguments:
             args = (*args, kwargs.pop("values", args[1]))  # as in Keras, values default to the keys
         return super().__call__(*args, **kwargs)  # type: ignore[misc]

@@ -4,8 +4,11 @@ import inspect
 from typing import Any, Self
 
 import keras
+import numpy as np
 
 from keras_transformer._utils.reading import excerpt
+
+SOME_TOKENS = np.ones((1, 2), "int32")  # token ids, (B, T)
 
 
 class PartsMixin:
@@ -123,6 +126,19 @@ def build_part(part, *shapes, dtype="float32"):
     arguments = inspect.signature(part.call).parameters
     masks = {name: mask for name in arguments if name.endswith("attention_mask")}
     call(*(keras.KerasTensor(shape, dtype) for shape in shapes), **masks)
+
+
+def build_further_layers(model, inputs):
+    """Calls a built model if a subclass has added layers, which `build` does not reach.
+
+    Keras does not build them when it loads a file, and would leave out their weights.
+
+    Args:
+        model: a model, built but for these layers.
+        inputs: NumPy arrays, as small as the inputs of its call may be, such as `SOME_TOKENS`.
+    """
+    if not all(layer.built for layer in walk(model)):
+        model.call(inputs)
 
 
 def changed_part(model):

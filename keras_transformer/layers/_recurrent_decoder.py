@@ -13,6 +13,7 @@ from keras_transformer.layers.record_attention import (
     is_recording,
     record_attention,
     store_attention,
+    take_call,
 )
 from keras_transformer.masks import with_implicit_mask
 
@@ -69,22 +70,25 @@ class RecurrentDecoder(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         state, memory = self.start(encoder_output)
         # On TensorFlow, `ops.scan` can return only tensors shaped like its carry, so the recorded
         # weights are kept in the state.
-        recording = is_recording()
+        recording, stored = is_recording(), []
+        no_weights = ops.zeros(ops.shape(encoder_output)[:2], "float32")
         if recording:
-            state = {**state, "weights": ops.zeros(ops.shape(encoder_output)[:2], "float32")}
+            state = {**state, "weights": no_weights}
 
         def scan_step(carry, x):
             position, state = carry
             with record_attention() as weights:
                 state = self._next_state(x, position, state, memory, attention_mask)
             if recording:
-                state["weights"] = ops.squeeze(weights[self.attention], axis=1)
+                found = take_call(weights.calls, self.attention)
+                stored.append(found is not None)  # an own attention may store nothing
+                state["weights"] = no_weights if found is None else ops.squeeze(found, axis=1)
             return (position + 1, state), (position, state)
 
         first = (ops.convert_to_tensor(0, dtype="int32"), state)
         _, (_, states) = ops.scan(scan_step, first, ops.swapaxes(x, 0, 1))
         states = keras.tree.map_structure(lambda y: ops.swapaxes(y, 0, 1), states)
-        if recording:
+        if any(stored):
             store_attention(self.attention, states["weights"])
         return self._output(x, states)
 

@@ -74,8 +74,8 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         kwargs["normalization"] = settings.normalization
         return cls(settings.rate, bool(settings.norm_first), epsilon, **kwargs)
 
-    def build(self, x_shape: Shape, sublayer_output_shape: Shape) -> None:
-        build_part(self.dropout, sublayer_output_shape)
+    def build(self, x_shape: Shape, sublayer_output_shape: Shape | None = None) -> None:
+        build_part(self.dropout, x_shape)
         build_part(self.normalization, x_shape)
         self.built = True
 
@@ -88,19 +88,27 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         Returns:
             `x`, (..., D), normalized if `norm_first`.
         """
-        return self.normalization(x) if self.norm_first else x
+        if not self.norm_first:
+            return x
+        # In a functional model, the norm must not be a layer of the graph, which would be saved
+        # beside this one.
+        return self(x) if isinstance(x, keras.KerasTensor) else self.normalization(x)
 
-    def call(self, x: Tensor, sublayer_output: Tensor, training: bool | None = None) -> Tensor:
+    def call(
+        self, x: Tensor, sublayer_output: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         """Adds the output of the sub-layer to `x`.
 
         Args:
             x: the residual, (..., D): the value passed to `sublayer_input`.
-            sublayer_output: output of the sub-layer, (..., D).
+            sublayer_output: output of the sub-layer, (..., D); None for the normalized `x` alone.
             training: whether dropout is active; None for the mode of the surrounding call.
 
         Returns:
             (..., D), normalized unless `norm_first`.
         """
+        if sublayer_output is None:
+            return self.normalization(x)
         x = x + apply_dropout(self.dropout, sublayer_output, training)
         return x if self.norm_first else self.normalization(x)
 
@@ -108,5 +116,7 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         config = {"rate": self.rate, "norm_first": self.norm_first, "epsilon": self.epsilon}
         return {**super().get_config(), **config, "normalization": self._kind}
 
-    def compute_output_shape(self, x_shape: Shape, sublayer_output_shape: Shape) -> Shape:
+    def compute_output_shape(
+        self, x_shape: Shape, sublayer_output_shape: Shape | None = None
+    ) -> Shape:
         return x_shape

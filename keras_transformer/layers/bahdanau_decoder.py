@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.additive_attention import AdditiveAttention
 from keras_transformer.settings import names_ours
@@ -49,7 +50,7 @@ class BahdanauDecoder(RecurrentDecoder):
     def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         cell_input_size = self.d_model + encoder_output_shape[-1]
         self._build_sublayers(x_shape, encoder_output_shape, cell_input_size)
-        self.maxout.build((*x_shape[:-1], self.units + cell_input_size))
+        build_part(self.maxout, (*x_shape[:-1], self.units + cell_input_size))
         self.built = True
 
     def start(self, encoder_output: Tensor) -> tuple[dict[str, Any], tuple[Tensor, Tensor]]:

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
 from keras_transformer.layers.luong_attention import LuongAttention
 from keras_transformer.settings import names_ours
@@ -66,7 +67,7 @@ class LuongDecoder(RecurrentDecoder):
 
     def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         self._build_sublayers(x_shape, encoder_output_shape, cell_input_size=2 * self.d_model)
-        self.combination.build((x_shape[0], encoder_output_shape[-1] + self.units))
+        build_part(self.combination, (x_shape[0], encoder_output_shape[-1] + self.units))
         self.built = True
 
     def start(self, encoder_output: Tensor) -> tuple[dict[str, Any], tuple[Tensor, Tensor]]:

@@ -6,6 +6,7 @@ import keras
 
 from keras_transformer._utils.checks import check_optional_size
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import build_part
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.layers.position_embedding import PositionEmbeddingLayer
@@ -64,8 +65,8 @@ class SegmentEmbedding(PositionEmbeddingLayer):
     def build(self, ids_shape: Shape, segments_shape: Shape | None = None) -> None:
         super().build(ids_shape)
         if self.num_segments is not None:
-            self.segments.build(ids_shape)
-        self.norm.build((*ids_shape, self.output_dim))
+            build_part(self.segments, ids_shape, dtype="int32")
+        build_part(self.norm, (*ids_shape, self.output_dim))
         self.built = True
 
     def call(self, ids: Tensor, segments: Tensor | None = None) -> Tensor:

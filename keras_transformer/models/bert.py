@@ -7,7 +7,7 @@ import keras
 
 from keras_transformer._utils.checks import check_choice
 from keras_transformer._utils.types import PathLike, Shape, Tensor
-from keras_transformer.layers._parts import build_part
+from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers, build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
@@ -133,6 +133,7 @@ class Bert(SettingsMixin, keras.Model):
         if self.pooler is not None:
             build_part(self.pooling, (ids_shape[0], self.settings.d_model))
         self.built = True
+        build_further_layers(self, SOME_TOKENS)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Computes the hidden states of the last layer.

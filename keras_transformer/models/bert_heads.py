@@ -3,9 +3,11 @@
 from typing import Any, Self
 
 import keras
+import numpy as np
 from keras import ops
 
 from keras_transformer._utils.types import PathLike, Shape, Tensor
+from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers
 from keras_transformer.layers.layer_normalization import LayerNormalization
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert
@@ -76,6 +78,8 @@ class PretrainingBert(ModelWithHead):
         self.next.build((shape[0], shape[-1]))
         self.bias = self.add_weight((self.body.vocab_size,), "zeros", name="bias")
         self.built = True
+        first = np.zeros_like(SOME_TOKENS)
+        build_further_layers(self, (SOME_TOKENS, first, first))
 
     def call(self, inputs: Any, training: bool | None = None) -> dict[str, Tensor]:
         """Computes the logits of both pre-training tasks.
@@ -146,6 +150,7 @@ class AnsweringBert(ModelWithHead):
         self._build_body(input_shape)
         self.span.build(self.body.compute_output_shape(input_shape))
         self.built = True
+        build_further_layers(self, SOME_TOKENS)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> dict[str, Tensor]:
         """Computes the logits of every token as the start and as the end of the answer.

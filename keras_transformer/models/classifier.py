@@ -8,6 +8,7 @@ from keras import ops
 from keras_transformer._utils.checks import check_choice, check_integers, check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import PathLike, Shape, Tensor
+from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.models._head import ModelWithHead
 from keras_transformer.models.bert import Bert, ids_and_segments
@@ -86,6 +87,7 @@ class EncoderClassifier(ModelWithHead):
         batch, _, size = self.body.compute_output_shape(input_shape)
         self.classifier.build((batch, size))
         self.built = True
+        build_further_layers(self, SOME_TOKENS)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the labels.

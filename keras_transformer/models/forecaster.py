@@ -3,9 +3,11 @@
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.types import Shape, Tensor
+from keras_transformer.layers._parts import build_further_layers
 from keras_transformer.layers.sequence_attention import SequenceAttention
 
 
@@ -50,6 +52,7 @@ class Forecaster(keras.Model):
             self.pooling.build(self.recurrent.compute_output_shape(input_shape))
         self.output_layer.build((input_shape[0], self.units))
         self.built = True
+        build_further_layers(self, np.zeros((1, self.steps, 1), "float32"))
 
     def call(self, x: Tensor) -> Tensor:
         """Predicts the next value of each series: floats, (B, T, 1) -> (B, 1)."""

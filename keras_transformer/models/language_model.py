@@ -9,7 +9,7 @@ from keras import ops
 from keras_transformer._utils.checks import check_axes, check_optional_size, check_rate, check_sizes
 from keras_transformer._utils.special_tokens import PADDING_ID, START_ID
 from keras_transformer._utils.types import PathLike, Shape, Tensor
-from keras_transformer.layers._parts import build_part
+from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers, build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.encoder import Encoder
@@ -77,6 +77,7 @@ class LSTMLanguageModel(TokenModel):
         self.dropout.build((*input_shape, self.units))
         self.projection.build((*input_shape, self.units))
         self.built = True
+        build_further_layers(self, SOME_TOKENS)
 
     def call(self, tokens: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the next token at every position.
@@ -234,6 +235,7 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
         if self.projection is not None:
             build_part(self.projection, shape)
         self.built = True
+        build_further_layers(self, SOME_TOKENS)
 
     def call(self, tokens: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the next token at every position.

@@ -1,5 +1,7 @@
 """Low-rank adapters (LoRA), with which a model is adapted by training few weights."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,23 @@ def save_lora(model: keras.Model, path: PathLike) -> None:
     metadata = {"rank": str(layers[0].lora_rank), "alpha": str(float(layers[0].lora_alpha))}
     with atomic_replace(path) as temporary:
         save_file(arrays, temporary, metadata)
+
+
+@contextlib.contextmanager
+def merged_in_float32(model: Any) -> Iterator[None]:
+    """Lets Keras merge adapters without rounding while the model is saved in the `with` block.
+
+    Otherwise it saves the merged weights in the dtype of the computations.
+    """
+    layers = [layer for layer in _dense_layers(model) if layer.lora_enabled]
+    policies = [layer.dtype_policy for layer in layers]
+    try:
+        for layer in layers:
+            layer.dtype_policy = "float32"
+        yield
+    finally:
+        for layer, policy in zip(layers, policies, strict=True):
+            layer.dtype_policy = policy
 
 
 def load_lora(model: keras.Model, path: PathLike) -> None:

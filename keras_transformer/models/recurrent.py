@@ -13,7 +13,7 @@ from keras_transformer._utils.checks import (
 )
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import Tensor
-from keras_transformer.layers._parts import build_part
+from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers, build_part
 from keras_transformer.layers.bahdanau_decoder import BahdanauDecoder
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.luong_decoder import LuongDecoder
@@ -149,6 +149,7 @@ class RecurrentTranslator(Translator):
         build_part(self.dropout, target_shape)
         build_part(self.projection, target_shape)
         self.built = True
+        build_further_layers(self, (SOME_TOKENS, SOME_TOKENS))
 
     def encode(self, encoder_input: Tensor, training: bool | None = None) -> Tensor:
         """Encodes ids, (B, S), to hidden states, (B, S, units); see `TransformerModel.encode`."""

@@ -13,7 +13,7 @@ from keras_transformer._utils.checks import (
 )
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import Tensor
-from keras_transformer.layers._parts import build_part
+from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers, build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.decoder import Decoder
 from keras_transformer.layers.encoder import Encoder
@@ -164,6 +164,7 @@ class TransformerModel(SettingsMixin, Translator):
         if self.output_bias:
             self.bias = self.add_weight((self.dec_vocab_size,), "zeros", name="output_bias")
         self.built = True
+        build_further_layers(self, (SOME_TOKENS, SOME_TOKENS))
 
     def encode(self, encoder_input: Tensor, training: bool | None = None) -> Tensor:
         """Encodes the source.

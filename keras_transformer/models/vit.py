@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras
+import numpy as np
 
 from keras_transformer._utils.checks import check_optional_size, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
-from keras_transformer.layers._parts import build_part
+from keras_transformer.layers._parts import build_further_layers, build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
@@ -87,6 +88,7 @@ class VisionTransformer(SettingsMixin, keras.Model):
             build_part(self.hidden, (shape[0], shape[-1]))
         build_part(self.classifier, (shape[0], self.d_head or shape[-1]))
         self.built = True
+        build_further_layers(self, np.zeros((1, *images_shape[1:]), "float32"))
 
     def call(self, images: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the classes: images (B, H, W, C) -> (B, K)."""

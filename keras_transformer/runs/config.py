@@ -138,13 +138,14 @@ class RunConfig(TrainingSettings, ModelSettings, DataSettings):
 
         Args:
             **changes: fields to replace. Only the length of the training (`epochs`, `patience`)
-                and the paths of the data may change. With linear decay, the learning rate of the
-                remaining epochs follows the new number of epochs.
+                and the paths of the data and of the parent may change. With linear decay, the
+                learning rate of the remaining epochs follows the new number of epochs.
 
         Raises:
             ValueError: if any other field would change.
         """
         mutable = {"epochs", "patience", "data", "validation", "test", "data_limits", "columns"}
+        mutable |= {name for name in ("parent", "mix") if getattr(self, name) is not None}
         # The meaning of None depends on the path of the data, but the run keeps its rate.
         if changes.get("rate") in (None, self.dropout_rate):
             changes["rate"] = self.rate

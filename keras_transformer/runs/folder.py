@@ -25,7 +25,7 @@ from keras_transformer.data.references import MAX_TEXT, read_references, referen
 from keras_transformer.data.token_shards import TokenShards
 from keras_transformer.layers._parts import changed_part
 from keras_transformer.models._translator import Translator
-from keras_transformer.models.lora import has_lora, save_lora
+from keras_transformer.models.lora import has_lora, merged_in_float32, save_lora
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.model_description import ModelDescription
 from keras_transformer.runs.own_model import build_model
@@ -231,7 +231,8 @@ class RunFolder:
         """Writes the weights of a model to `weights_file(name)`."""
         with atomic_replace(self.weights_file(name)) as temporary:
             reserve(temporary, model.variables)
-            model.save_weights(temporary)
+            with merged_in_float32(model):
+                model.save_weights(temporary)
         if name == "best" and has_lora(model):
             save_lora(model, self.weights.with_name("adapters.safetensors"))
 

@@ -68,7 +68,7 @@ def mixed_pairs(config, number):
     It has no sentence of the test part of the adapted run, which can then show what is forgotten.
     """
     path, share = split_mix(config.mix)
-    pairs = read_pairs(path, data_limits=config.data_limits)
+    pairs = read_pairs(path, data_limits=config.data_limits, columns=config.columns)
     if config.parent:
         tested = {source for source, _ in parent_folder(config.parent).read_test()}
         pairs = [pair for pair in pairs if normalize_sentence(pair[0]) not in tested]

@@ -220,7 +220,7 @@ def _prepare(config, path, tokenizers):
     options = {"data_limits": config.data_limits, "columns": config.columns}
     held_out = [file and read_pairs(file, **options) for file in (config.validation, config.test)]
     pairs = read_pairs(path, **options)
-    mixed = mixed_pairs(config, len(pairs)) if config.mix else ()
+    mixed = mixed_pairs(config, len(pairs[: config.n_sentences])) if config.mix else ()
     # A resumed run trains its tokenizers again, to notice other data.
     kept = tokenizers if config.parent else None
     return prepare(pairs, *held_out, tokenizers=kept, mixed=mixed)

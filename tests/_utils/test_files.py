@@ -73,6 +73,17 @@ def test_replaces_a_folder(tmp_path):
     assert os.listdir(tmp_path / "model") == ["b"]
 
 
+def test_a_file_replaces_neither_a_folder_nor_a_device(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "a").write_text("old")
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in (("model", "is unchanged"), ("pipe", "not a regular file")):
+        with pytest.raises(OSError, match=message), atomic_replace(tmp_path / name) as temporary:
+            temporary.write_text("new")
+    assert (tmp_path / "model" / "a").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["model", "pipe"]
+
+
 def test_folder_that_cannot_be_replaced_is_unchanged(tmp_path, monkeypatch):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("old")

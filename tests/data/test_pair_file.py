@@ -31,6 +31,12 @@ def test_header_bom_blank_lines_and_extra_columns_are_skipped(tmp_path):
     assert list(PairFile(path, block_pairs=2)) == [("ä", "ö"), ("b", "c")]
 
 
+def test_the_columns_are_those_of_the_header(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("id\tde\ten\n" + "7\tb\ta\n8\td\tc\n9\tf\te")
+    file = PairFile(tmp_path / "pairs.tsv", block_pairs=2)
+    assert list(file) == [("b", "a"), ("d", "c"), ("f", "e")]
+
+
 def test_dropped_pairs_are_counted_and_empty_blocks_skipped(tmp_path):
     file = PairFile(
         write(tmp_path), lambda x, y: None if int(y.split()[1]) > 20 else "small", block_pairs=5
@@ -90,7 +96,7 @@ def test_refuses_missing_files(tmp_path):
 @pytest.mark.parametrize("name", ["pairs.pkl", "none.pkl"])
 def test_refuses_other_formats(tmp_path, name):
     (tmp_path / "pairs.pkl").write_bytes(b"")
-    with pytest.raises(ValueError, match=rf"prepare_data.py .*{name}$"):
+    with pytest.raises(ValueError, match=rf"prepare_data.py .*--keep-case.*{name}$"):
         PairFile(tmp_path / name)
 
 

@@ -33,12 +33,17 @@ FILES = {
     "plain CSV": ("x.csv", CSV),
     "CSV with a header": ("x.csv", "id,English sentence,de\n" + "".join(
         f"{i},{line}\n" for i, line in enumerate(CSV.splitlines()))),
+    "CSV with an index and spaces": ("x.csv", ",en,de\n" + "".join(
+        f"{i}, {line.replace(',mach', ', mach')}\n"
+        for i, line in enumerate(CSV.splitlines()))),
     "semicolons, line breaks, BOM": (
         "x.csv", "\ufeffSource;Target\r\n\"say \"\"go on\"\",\n please\";mach weiter\r\n"
         "a dove;die Taube"),
     "JSON lines": ("x.jsonl", JSON),
     "JSON lines of Hugging Face": ("x.json", "\n".join(
         f'{{"id": "7", "translation": {line}}}' for line in JSON.splitlines()) + "\n\n"),
+    "texts and translations": (
+        "x.jsonl", JSON.replace('"en"', '"text"').replace('"de"', '"translation"')),
     "two texts under any keys": ("x.ndjson", JSON.replace('"en"', '"a"').replace('"de"', '"b"')),
     "TMX": ("x.tmx", TMX.format("", "en", UNITS.format("en-US", "de"))),
     "TMX with a document type": (

@@ -277,6 +277,7 @@ def test_saved_model_cli_runs_the_signature(folder, client, tmp_path):
     "options",
     [
         {"beam_size": 3},
+        {"max_length_ratio": 0.5},
         {"min_length_ratio": 1.5, "max_length_ratio": 1.7, "no_repeat_ngram_size": 2},
         {"allow_unknown": True},
     ],

@@ -110,6 +110,25 @@ def test_forbidden_words_do_not_come_out(make, options):
                 assert make is subword_translate or some == before
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"prefixes": "drei", "forbidden_words": ["drei"]},
+        {"glossary": {"one": "vier drei"}, "forbidden_words": ["drei"]},
+        {"required_words": ["vier drei"], "forbidden_words": ["drei"]},
+    ],
+    ids="-".join,
+)
+def test_a_forbidden_word_in_a_given_text_cannot_be_avoided(arguments, monkeypatch):
+    translate, searches = subword_translate(), []
+    run = translate._search.run
+    monkeypatch.setattr(
+        translate._search, "run", lambda *x, **y: searches.append(1) or run(*x, **y)
+    )
+    assert "drei" in translate("one two", **arguments)
+    assert len(searches) < 9
+
+
 @EACH_SEARCH
 def test_required_words_and_spans_come_out(options):
     words = ["drei", "xyz", "zyx"]  # with the spans, more than are tried together

@@ -8,9 +8,11 @@ from layer_contract import (
     check_refused,
     normal,
     numpy,
+    random_weights,
 )
 
-from keras_transformer.layers import AddNormalization
+from keras_transformer.layers import AddNormalization, FeedForward
+from keras_transformer.testing import check_save_and_load
 
 
 class Contract(LayerContract):
@@ -87,6 +89,13 @@ def test_dropout_applies_to_the_sublayer_and_not_the_residual():
     np.testing.assert_array_equal(numpy(add_norm(x, 0 * x, training=True)), x)
     added = numpy(add_norm(0 * x, ones, training=True))
     assert set(np.unique(added)) == {0, 2}  # kept values are doubled to preserve the mean
+
+
+def test_a_functional_model_of_pre_norm_is_saved_and_loaded():
+    x, add_norm = keras.Input((3, 4)), AddNormalization(norm_first=True)
+    model = keras.Model(x, add_norm(x, FeedForward(8, 4)(add_norm.sublayer_input(x))))
+    model.set_weights(random_weights(model))
+    check_save_and_load(model, np.ones((1, 3, 4)))
 
 
 def test_another_layer_in_place_of_dropout_is_called_in_inference_too():

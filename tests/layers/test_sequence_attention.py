@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from layer_contract import (
@@ -25,6 +26,15 @@ def make(x, kernel, bias):
     layer.build(x.shape)
     layer.set_weights([np.reshape(kernel, (-1, 1)), np.reshape(bias, (-1, 1))])
     return layer
+
+
+def test_it_pools_the_output_of_an_rnn_in_a_model():
+    embedding = keras.layers.Embedding(9, 4, mask_zero=True)
+    rnn = keras.layers.SimpleRNN(5, return_sequences=True)
+    model = keras.Sequential([embedding, rnn, SequenceAttention(6)])
+    ids = np.array([[3, 4, 0, 0], [5, 6, 7, 8]])
+    found = model.predict(ids, verbose=0)
+    np.testing.assert_allclose(found[:1], model.predict(ids[:1, :2], verbose=0), atol=1e-6)
 
 
 def test_bad_sizes_are_refused():

@@ -315,6 +315,12 @@ def test_a_resumed_run_can_train_longer_and_read_moved_data():
     assert RunConfig().with_changes() == RunConfig()
 
 
+@pytest.mark.parametrize(("name", "moved"), [("parent", "new/opus"), ("mix", "new.tsv:0.5")])
+def test_what_an_adapted_run_was_made_of_may_move(name, moved):
+    config = RunConfig(rate=0.1, **{name: NON_DEFAULTS[name]})
+    assert config.with_changes(**{name: moved}) == dataclasses.replace(config, **{name: moved})
+
+
 @pytest.mark.parametrize("name", FIELDS.keys() - CHANGEABLE)
 def test_a_resumed_run_keeps_all_other_settings(name):
     same = {name: FIELDS[name].default}

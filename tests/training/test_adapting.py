@@ -165,7 +165,7 @@ def test_a_damaged_parent_is_one_line_and_begins_nothing(folder, tmp_path, name,
 @pytest.mark.slow
 def test_adapters_are_merged_and_written_apart(folder):
     run = folder / "lora"
-    kt.train_run(adapted(folder, lora=2), run)
+    kt.train_run(adapted(folder, lora=2, dtype="mixed_bfloat16"), run)
     trained, parent = (kt.RunFolder(x).read_model() for x in (run, folder / "first"))
     ids = (np.array([[4, 5, 3]]), np.array([[2, 5, 6]]))
     expected = numpy(trained(ids))
@@ -194,6 +194,9 @@ def test_mixed_pairs_are_a_share_of_the_training_part_only(tmp_path):
     assert len(found) == len(set(found)) == 30 and set(found) <= set(PAIRS)
     assert found == mixed_pairs(config, 90) != mixed_pairs(dataclasses.replace(config, seed=1), 90)
     new = [(f"new {x}", y) for x, y in PAIRS]
+    (tmp_path / "old.csv").write_text("de,en\nja,yes\n")
+    mix = f"{tmp_path / 'old.csv'}:0.5"
+    assert mixed_pairs(kt.RunConfig(mix=mix, columns=("en", "de")), 9) == [("yes", "ja")]
     dataset = kt.PrepareDataset()(new, PAIRS[:5], PAIRS[5:9], mixed=PAIRS)
     assert {*dataset.train} == {*new, *PAIRS[9:]} - {*PAIRS[:9]}
 

@@ -13,6 +13,7 @@ from keras_transformer import (
     Bert,
     BlockSettings,
     FeedForward,
+    Forecaster,
     RecurrentTranslator,
     TransformerLanguageModel,
     TransformerModel,
@@ -80,10 +81,12 @@ def test_the_figure_of_a_model_is_readable_on_a_phone():
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match=r"Build the model first.*Received: .*, not built$"):
         draw(TransformerModel(9, 11, settings=SMALL))
-    dense = keras.layers.Dense(3)
+    dense, forecaster = keras.layers.Dense(3), Forecaster(2, 20)
     dense.build((None, 2))
-    with pytest.raises(ValueError, match=r"Received: Dense$"):
-        draw(dense)
+    forecaster.build((None, 20, 1))
+    for other in (dense, forecaster):
+        with pytest.raises(ValueError, match=rf"Received: {type(other).__name__}$"):
+            draw(other)
 
 
 def test_the_weights_of_a_sentence_are_those_of_the_search(tmp_path):

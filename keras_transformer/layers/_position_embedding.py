@@ -28,6 +28,9 @@ class PositionEmbedding(PartsMixin, keras.layers.Layer):
     def to_logits(self, x: Tensor, words: Tensor | None = None) -> Tensor:
         """Computes logits from the token embeddings, as a tied output layer does.
 
+        Call it inside a layer or a model of your own. Between the symbolic tensors of a functional
+        model, the embeddings would become a constant that is not trained.
+
         Args:
             x: hidden states, (..., D).
             words: the result of `vectors`, (V, D); read from the weights if None. Pass it in a

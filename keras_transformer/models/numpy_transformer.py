@@ -48,7 +48,7 @@ def supports_numpy(model):
     return (
         (is_translator or type(model) is TransformerLanguageModel)
         and model.built
-        and model.settings.activation in _ACTIVATIONS
+        and model.settings.activation in tuple(_ACTIVATIONS)  # it may be a function
         and not model.settings.newer(known=_KNOWN)
         and not (is_translator and model.settings.window)
         and model.compute_dtype == "float32"

@@ -16,6 +16,7 @@ from keras_transformer.layers.record_attention import (
     record_attention,
     record_queries_and_keys,
 )
+from keras_transformer.models.ensemble import Ensemble
 from keras_transformer.pages._assembly import fill, read_parts, to_json
 
 _VIEW_NAMES = {
@@ -180,7 +181,7 @@ def translation_views(translate: Translate, hypothesis: Hypothesis) -> list[Atte
         queries and keys.
 
     Raises:
-        ValueError: if the sentence has no words.
+        ValueError: if the sentence has no words, or the translator is an ensemble.
 
     Example:
         translate = kt.Translate.from_run("runs/english-german")
@@ -189,6 +190,11 @@ def translation_views(translate: Translate, hypothesis: Hypothesis) -> list[Atte
         kt.write_attention_page("attention.html", views, hypothesis.text)
     """
     _check_words(hypothesis)
+    if isinstance(translate.model, Ensemble):
+        raise ValueError(
+            "An ensemble has no queries and keys of its own: use `kt.hypothesis_views`, or a "
+            "`Translate` of one of its models. Received: an Ensemble"
+        )
     source = _token_ids(translate.source_tokenizer, hypothesis.source_tokens)
     target = [START_ID, *_token_ids(translate.target_tokenizer, hypothesis.tokens[:-1])]
     weights, queries, keys = _record(translate.model, [np.array([x]) for x in (source, target)])

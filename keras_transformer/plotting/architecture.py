@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch
 
 from keras_transformer._utils.types import PathLike
+from keras_transformer.layers._block import TransformerStack
 from keras_transformer.layers._parts import is_replaced, layers_in, parts_of
 from keras_transformer.layers.relative_bias import RelativeBias
 from keras_transformer.models.language_model import TransformerLanguageModel
@@ -103,7 +104,7 @@ def draw(model: Any, path: PathLike | None = None) -> Axes:
 def _columns(model):
     """Returns the columns, each a list of boxes, blocks and the shapes between them."""
     model = getattr(model, "body", model)
-    if not hasattr(model, "encoder") and not hasattr(model, "layers"):
+    if not hasattr(model, "encoder") and not isinstance(model, TransformerStack):
         raise ValueError(
             "Give a model of this package with an `encoder`, or one of its stacks. "
             f"Received: {type(model).__name__}"
@@ -120,7 +121,9 @@ def _columns(model):
         return [[_Box("vectors", "input"), f"(B, T, {size})", *_blocks(model)]]
     is_image = hasattr(model.embedding, "patch_size")
     first = _Box("images" if is_image else "ids", "input")
-    shape = "(B, height, width, 3)" if is_image else "(B, T)"
+    shape = "(B, T)"
+    if is_image:
+        shape = f"(B, height, width, {model.embedding.projection.kernel.shape[2]})"
     embedding = _embedding(model, "embedding")
     stack = _stack(model, "encoder", isinstance(model, TransformerLanguageModel))
     column = [first, shape, *embedding, f"(B, T, {size})", *stack, *_outputs(model, "T")]

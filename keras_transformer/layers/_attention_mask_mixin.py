@@ -24,8 +24,9 @@ class AttentionMaskMixin:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         arguments = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
-        # Keras passes its implicit mask to a layer of a functional model if `call` takes it.
-        found = [name for name in _OTHER_NAMES if name in kwargs and name not in arguments]
+        # Keras passes its implicit mask, (B, T) or None, to a layer whose `call` takes it.
+        implicit = [x for x in arguments if len(getattr(kwargs.get(x), "shape", (0, 0))) == 2]
+        found = [name for name in _OTHER_NAMES if name in kwargs and name not in implicit]
         if found:
             ours = " or ".join(name for name in arguments if name.endswith("attention_mask"))
             raise TypeError(

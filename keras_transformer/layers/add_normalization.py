@@ -63,7 +63,7 @@ class AddNormalization(PartsMixin, keras.layers.Layer):
         self._kind = normalization
         dtype = self.dtype_policy
         self.dropout = Dropout(rate, dtype=dtype, name="dropout")
-        # In pre-norm the norm has its own row in `summary()`, so its name contains this layer's.
+        # In pre-norm the norm has its own place in figures, so its name contains this layer's.
         name = f"{self.name}_before" if norm_first else "norm"
         self.normalization = make_normalization(normalization, epsilon, dtype=dtype, name=name)
 

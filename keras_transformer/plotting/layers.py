@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from keras_transformer._utils.types import PathLike, Tensor
+from keras_transformer.layers.add_normalization import AddNormalization
 from keras_transformer.plotting._figures import make_figure, save_figure
 
 _WIDTH, _HEIGHT, _GAP, _LANE = 2.8, 0.5, 0.3, 0.3  # of boxes and between them, in inches
@@ -86,6 +87,8 @@ def _read_boxes(graph):
         outputs = operation(*args, **kwargs)
         arguments = keras.tree.flatten((args, kwargs))
         parents = [i for x in arguments for tensor, i in tensors if x is tensor]
+        if isinstance(operation, AddNormalization) and len(args) == 1:
+            operation = operation.normalization  # the input of a sub-layer in pre-norm
         text, color = type(operation).__name__, _OPERATION
         if isinstance(operation, keras.layers.Layer):
             text, color = f"{operation.name}\n{text}", _LAYER

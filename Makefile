@@ -126,10 +126,8 @@ results-pickle: .venv/tensorflow
 results-default results-candidates results-blocks: results-%: .venv/tensorflow ## quality: three seeds of each run
 	$(BIN)/python benchmarks/results.py $* $(ARGS)
 
-results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names (3 hours)
-	$(BIN)/python scripts/train.py --recipe multi30k-tiny $(ARGS)
-	$(BIN)/python scripts/average_checkpoints.py runs/multi30k-tiny --last 10
-	$(BIN)/python scripts/evaluate.py runs/multi30k-tiny --weights average --beam 5 --length-penalty 1.4 --tokenize none
+results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names, three seeds (4 hours); ARGS="--seeds 1"
+	$(BIN)/python benchmarks/multi30k.py $(ARGS)
 
 results-translators: .venv/tensorflow ## the three translators of docs/course.md
 	for model in bahdanau luong transformer; do \

@@ -12,7 +12,7 @@ import numpy as np
 from keras import ops
 from tiny import make_batches, make_dataset, make_trainer
 
-from keras_transformer import RunConfig, RunFolder, Translate
+from keras_transformer import RunConfig, RunFolder, TransformerModel, Translate
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.tokenizers import encode_source
@@ -40,6 +40,14 @@ def make_translate(model=None, **options):
     dataset = make_dataset()
     tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
     return Translate(model or trained()[1], *tokenizers, **options)
+
+
+def limited_model(**lengths):
+    """Returns a model with the weights of the trained one, for sequences of limited length."""
+    model = TransformerModel.from_config({**trained()[1].get_config(), **lengths})
+    model.build(((None, None), (None, None)))
+    model.set_weights(trained()[1].get_weights())
+    return model
 
 
 @functools.cache

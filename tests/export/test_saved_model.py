@@ -16,7 +16,7 @@ import pytest
 from full_disk import full_disk
 from quick import some_of
 from tiny import PAIRS, WORDS, make_batches, make_trainer
-from translating import make_translate
+from translating import limited_model, make_translate
 
 from keras_transformer import PrepareDataset, Translate
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS
@@ -277,7 +277,6 @@ def test_saved_model_cli_runs_the_signature(folder, client, tmp_path):
     "options",
     [
         {"beam_size": 3},
-        {"max_length_ratio": 0.5},
         {"min_length_ratio": 1.5, "max_length_ratio": 1.7, "no_repeat_ngram_size": 2},
         {"allow_unknown": True},
     ],
@@ -292,6 +291,23 @@ def test_search_options_are_exported(tmp_path, options):
     tokens = [[client["target"].id_to_token(i) for i in row if i] for row in ids]
     end = SPECIAL_TOKENS[END_ID]
     assert tokens == [[x for x in y[0].tokens if x != end] for y in expected]
+
+
+@pytest.mark.slow
+def test_the_lengths_of_the_model_hold(tmp_path):
+    translate = make_translate(limited_model(enc_seq_length=5, dec_seq_length=3))
+    export_saved_model(translate, tmp_path / "1")
+    loaded = tf.saved_model.load(str(tmp_path / "1"))
+
+    def serve(sentence):
+        ids = [translate.source_tokenizer.encode(sentence)]
+        return loaded.signatures["serving_default"](source=tf.constant(ids, tf.int32))
+
+    found = serve("one two three four")["target"].numpy()
+    assert found.shape == (1, 3)
+    assert translate.target_tokenizer.decode(found[0]) == translate("one two three four")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 4 tokens"):
+        serve("one two three four five")
 
 
 def contents(folder):

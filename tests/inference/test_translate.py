@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from quick import some_of
-from translating import make_translate, reference_greedy_translate, write_run
+from translating import limited_model, make_translate, reference_greedy_translate, write_run
 
 from keras_transformer import RunFolder, Translate
 from keras_transformer.data.corpus import bundled_run_path, default_run_path
@@ -114,6 +114,16 @@ def test_sentence_of_the_maximum_length_is_translated(translate):
 
 def test_sentence_longer_than_in_training_is_translated(translate):
     assert translate(SENTENCES)[4]
+
+
+@pytest.mark.parametrize("engine", ["auto", "layers"])
+def test_the_lengths_of_a_model_hold(engine):
+    translate = make_translate(limited_model(enc_seq_length=5, dec_seq_length=3), engine=engine)
+    for options in ({}, {"glossary": {"one": "eins"}}):
+        [[found]] = translate.hypotheses(["one two three four"], **options)  # 5 with the end
+        assert len(found.tokens) == 3
+    with pytest.raises(ValueError, match=r"at most 4 tokens. Received: 5 tokens"):
+        translate("one two three four five")
 
 
 @pytest.mark.parametrize("other", [None, 5, b"one", ["one", 2], {"one": 1}, iter(["one"])])

@@ -160,6 +160,34 @@ def test_shared_layers_have_the_attention_weights_of_each_call():
     assert np.abs(numpy(layers[0]) - numpy(layers[1])).max() > 1e-4
 
 
+class Silent(kt.AdditiveAttention):
+    def attend_step(self, *args):
+        with kt.record_attention():  # so that nothing is stored outside
+            return super().attend_step(*args)
+
+
+class Nested(keras.layers.Layer):
+    """A layer that only a call builds."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def call(self, x):
+        return self.layer(x)
+
+
+def test_parts_of_a_recurrent_translator_may_store_nothing_and_need_no_build():
+    for kind, part in (("luong", "combination"), ("bahdanau", "maxout")):
+        model = kt.RecurrentTranslator(9, 9, 8, 8, 0.0, attention=kind)
+        setattr(model.decoder, part, Nested(getattr(model.decoder, part)))
+        if kind == "bahdanau":
+            model.decoder.attention = Silent(8)
+        with kt.record_attention() as weights:
+            assert model(INPUTS).shape == (2, 3, 9)
+        assert len(weights) == (kind == "luong")
+
+
 def test_an_unchanged_model_uses_numpy_without_a_warning():
     model = built(make(lambda model, settings: None))
     assert changed_part(model) is None and "parts" not in model.get_config()

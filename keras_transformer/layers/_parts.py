@@ -129,7 +129,7 @@ def build_part(part, *shapes, dtype="float32"):
 
 
 def build_further_layers(model, inputs):
-    """Calls a built model if a subclass has added layers, which `build` does not reach.
+    """Calls a built model if a subclass without a `build` of its own has added layers.
 
     Keras does not build them when it loads a file, and would leave out their weights.
 
@@ -137,7 +137,7 @@ def build_further_layers(model, inputs):
         model: a model, built but for these layers.
         inputs: NumPy arrays, as small as the inputs of its call may be, such as `SOME_TOKENS`.
     """
-    if not all(layer.built for layer in walk(model)):
+    if _is_ours(type(model).build) and not all(layer.built for layer in walk(model)):
         model.call(inputs)
 
 
@@ -187,7 +187,11 @@ def _changed_part(layer, path=""):
 
 
 def _is_own(layer):
-    return type(layer).__module__.startswith(("keras_transformer.", "keras."))
+    return _is_ours(type(layer)) or type(layer).__module__.startswith("keras.")
+
+
+def _is_ours(definition):
+    return definition.__module__.startswith("keras_transformer.")
 
 
 def _serialize(parts):

@@ -188,6 +188,26 @@ def test_parts_of_a_recurrent_translator_may_store_nothing_and_need_no_build():
         assert len(weights) == (kind == "luong")
 
 
+class WithBuild(kt.TransformerModel):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.further = keras.layers.Dense(self.dec_vocab_size)
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.gain = self.add_weight((), "ones", name="gain")
+        self.further.build((None, None, self.dec_vocab_size))
+
+    def decode(self, *args, **kwargs):
+        return self.further(super().decode(*args, **kwargs)) * self.gain
+
+
+def test_a_subclass_may_build_its_layers_itself():
+    models = [kind(9, 9, settings=SETTINGS) for kind in (kt.TransformerModel, WithBuild)]
+    assert {model(INPUTS).shape for model in models} == {(2, 3, 9)}
+    assert len(models[1].weights) == len(models[0].weights) + 3
+
+
 def test_an_unchanged_model_uses_numpy_without_a_warning():
     model = built(make(lambda model, settings: None))
     assert changed_part(model) is None and "parts" not in model.get_config()

@@ -28,9 +28,6 @@ class PositionEmbedding(PartsMixin, keras.layers.Layer):
     def to_logits(self, x: Tensor, words: Tensor | None = None) -> Tensor:
         """Computes logits from the token embeddings, as a tied output layer does.
 
-        Call it inside a layer or a model of your own. Between the symbolic tensors of a functional
-        model, the embeddings would become a constant that is not trained.
-
         Args:
             x: hidden states, (..., D).
             words: the result of `vectors`, (V, D); read from the weights if None. Pass it in a
@@ -43,6 +40,9 @@ class PositionEmbedding(PartsMixin, keras.layers.Layer):
         References:
             "Using the Output Embedding to Improve Language Models" (Press and Wolf, 2017).
         """
+        if words is None and isinstance(x, keras.KerasTensor):
+            # A functional model knows the weights of its layers, not those of its operations.
+            return self(x, reverse=True)
         words = self.vectors(x.dtype) if words is None else words
         return ops.matmul(x, ops.transpose(words))
 
@@ -64,6 +64,13 @@ class PositionEmbedding(PartsMixin, keras.layers.Layer):
             "output_dim": self.output_dim,
         }
         return {**super().get_config(), **sizes}
+
+    def compute_output_spec(
+        self, ids: Tensor, *args: Any, reverse: bool = False, **kwargs: Any
+    ) -> keras.KerasTensor:
+        if reverse:
+            return keras.KerasTensor((*ids.shape[:-1], self.vocab_size), self.compute_dtype)
+        return super().compute_output_spec(ids, *args, **kwargs)
 
     def compute_output_shape(self, ids_shape: Shape) -> Shape:
         return (*ids_shape, self.output_dim)

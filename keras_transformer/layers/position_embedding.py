@@ -103,17 +103,20 @@ class PositionEmbeddingFixedWeights(PositionEmbedding):
         build_part(self.words, ids_shape, dtype="int32")
         self.built = True
 
-    def call(self, ids: Tensor, start: Tensor | int = 0) -> Tensor:
+    def call(self, ids: Tensor, start: Tensor | int = 0, reverse: bool = False) -> Tensor:
         """Embeds tokens and their positions.
 
         Args:
             ids: integer token ids, (B, T).
             start: position of the first token, an integer or an int32 scalar; or int32, (B, 1), one
                 per sequence.
+            reverse: whether `ids` are hidden states, and the result is that of `to_logits`.
 
         Returns:
             (B, T, D).
         """
+        if reverse:
+            return self.to_logits(ids)
         check_axes(2, "(B, T)", ids=ids)
         check_length(ids.shape[1], seq_length=self.seq_length)
         words = self.words(ids)
@@ -174,16 +177,19 @@ class PositionEmbeddingLayer(PositionEmbedding):
         build_part(self.positions, (None,), dtype="int32")  # of any length
         self.built = True
 
-    def call(self, ids: Tensor, start: Tensor | int = 0) -> Tensor:
+    def call(self, ids: Tensor, start: Tensor | int = 0, reverse: bool = False) -> Tensor:
         """Embeds tokens and their positions.
 
         Args:
             ids: integer token ids, (B, T).
             start: position of the first token, an integer or an int32 scalar.
+            reverse: whether `ids` are hidden states, and the result is that of `to_logits`.
 
         Returns:
             (B, T, D).
         """
+        if reverse:
+            return self.to_logits(ids)
         check_axes(2, "(B, T)", ids=ids)
         if ids.shape[1] is not None and isinstance(start, int):
             check_length(start + ids.shape[1], seq_length=self.seq_length)

@@ -69,16 +69,19 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         build_part(self.norm, (*ids_shape, self.output_dim))
         self.built = True
 
-    def call(self, ids: Tensor, segments: Tensor | None = None) -> Tensor:
+    def call(self, ids: Tensor, segments: Tensor | None = None, reverse: bool = False) -> Tensor:
         """Embeds tokens, their positions and their segments.
 
         Args:
             ids: integer token ids, (B, T).
             segments: integers, (B, T), the segment of each token; all 0 if None.
+            reverse: whether `ids` are hidden states, and the result is that of `to_logits`.
 
         Returns:
             (B, T, D).
         """
+        if reverse:
+            return self.to_logits(ids)
         x = super().call(ids)
         if self.num_segments is not None:
             x = x + self.segments(ids * 0 if segments is None else segments)

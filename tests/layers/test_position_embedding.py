@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -12,6 +13,7 @@ from layer_contract import (
 
 from keras_transformer.layers import PositionEmbeddingFixedWeights, PositionEmbeddingLayer
 from keras_transformer.layers.sinusoidal_encoding import sinusoidal_encoding
+from keras_transformer.testing import check_save_and_load
 
 SIZES = {"seq_length": 5, "vocab_size": 10, "output_dim": 6}
 ANY_LENGTH = {**SIZES, "seq_length": None}
@@ -190,6 +192,19 @@ def test_logits_are_dot_products_with_the_word_embeddings(layer_class, policy):
     logits = layer.to_logits(x)
     assert logits.shape == (2, 5, 10)
     np.testing.assert_allclose(numpy(logits), x @ numpy(layer.words.embeddings).T, atol=1e-5)
+
+
+@EITHER
+def test_a_tied_output_of_a_functional_model_is_trained_and_saved(layer_class):
+    layer, ids = layer_class(**SIZES), keras.Input(IDS.shape[1:], dtype="int32")
+    model = keras.Model(ids, layer.to_logits(layer(ids)))
+    assert model(IDS).shape == (*IDS.shape, 10) and model.output_shape[1:] == (*IDS.shape[1:], 10)
+    model.set_weights([2 * x for x in model.get_weights()])
+    x = numpy(layer(IDS))
+    np.testing.assert_allclose(
+        numpy(model(IDS)), x @ numpy(layer.words.embeddings).T, rtol=1e-5, atol=1e-5
+    )
+    check_save_and_load(model, IDS)
 
 
 def test_bad_sinusoid_arguments_are_refused():

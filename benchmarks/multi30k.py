@@ -104,10 +104,10 @@ def train_student(data, folder, seed, epochs):
     sources, targets = map(list, zip(*pairs, strict=True))
     made = translations(steps, both, sources, folder / "targets.out")
     back = translations(steps, both, targets, folder / "sources.out")
-    more = [*zip(sources, made, strict=True), *zip(back, targets, strict=True)]
-    write_pairs(folder / "all.tsv", pairs + [pair for pair in more if all(pair)])
-    more = ("--from", both, *STUDENT)
-    train(steps, student, folder / "all.tsv", validation, seed, epochs[1], *more)
+    translated = [*zip(sources, made, strict=True), *zip(back, targets, strict=True)]
+    write_pairs(folder / "all.tsv", pairs + [pair for pair in translated if all(pair)])
+    flags = ("--from", both, *STUDENT)
+    train(steps, student, folder / "all.tsv", validation, seed, epochs[1], *flags)
     return student, steps.minutes
 
 

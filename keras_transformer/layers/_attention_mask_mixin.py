@@ -23,17 +23,20 @@ class AttentionMaskMixin:
         self.supports_masking = True  # Keras passes implicit masks on to the next layer
 
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-        arguments = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
-        # Keras passes its implicit mask, (B, T) or None, to a layer whose `call` takes it.
-        implicit = [x for x in arguments if len(getattr(kwargs.get(x), "shape", (0, 0))) == 2]
-        found = [name for name in _OTHER_NAMES if name in kwargs and name not in implicit]
+        found = [x for x in _OTHER_NAMES if x in kwargs and not self._is_implicit(x, kwargs[x])]
         if found:
+            arguments = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
             ours = " or ".join(name for name in arguments if name.endswith("attention_mask"))
             raise TypeError(
                 f"{type(self).__name__} has no argument `{found[0]}`: pass a boolean mask, True = "
                 f"may attend, such as kt.causal_mask(length), as {ours}. Received: "
                 f"{', '.join(found)}"
             )
-        if len(args) == 2 and "keys" in arguments:
+        if len(args) == 2 and "keys" in inspect.signature(self.call).parameters:  # type: ignore[attr-defined]
             args = (*args, kwargs.pop("values", args[1]))  # as in Keras, values default to the keys
         return super().__call__(*args, **kwargs)  # type: ignore[misc]
+
+    def _is_implicit(self, name: str, mask: Any) -> bool:
+        """Returns whether Keras passes a mask, (B, T) or None, because `call` takes it."""
+        arguments = inspect.signature(self.call).parameters  # type: ignore[attr-defined]
+        return name in arguments and len(getattr(mask, "shape", (0, 0))) == 2

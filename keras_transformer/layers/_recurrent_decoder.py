@@ -71,8 +71,8 @@ class RecurrentDecoder(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         # On TensorFlow, `ops.scan` can return only tensors shaped like its carry, so the recorded
         # weights are kept in the state.
         recording, stored = is_recording(), []
-        no_weights = ops.zeros(ops.shape(encoder_output)[:2], "float32")
         if recording:
+            no_weights = ops.zeros(ops.shape(encoder_output)[:2], "float32")
             state = {**state, "weights": no_weights}
 
         def scan_step(carry, x):

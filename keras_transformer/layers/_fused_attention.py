@@ -1,10 +1,14 @@
 """Attention by a fused kernel, which never writes the attention weights to memory."""
 
-import functools
 import math
 
 import keras
 from keras import ops
+
+from keras_transformer._utils.devices import jax_has_cuda
+from keras_transformer.masks import causal_mask
+
+_LONG = 256  # tokens from which on a causal mask is worth looking at
 
 
 def has_fused_kernel(queries, keys, values):
@@ -29,14 +33,7 @@ def has_fused_kernel(queries, keys, values):
         return queries.device.type != "cpu" or dtypes.isdisjoint({"float16", "bfloat16"})
     lengths = queries.shape[-2], keys.shape[-2]
     even = all(isinstance(length, int) and length % 2 == 0 for length in lengths)
-    return _on_cuda() and even and dtypes in ({"float16"}, {"bfloat16"})
-
-
-@functools.cache
-def _on_cuda():
-    if keras.config.backend() != "jax":
-        return False
-    return keras.distribution.list_devices()[0].startswith(("gpu", "cuda"))
+    return jax_has_cuda() and even and dtypes in ({"float16"}, {"bfloat16"})
 
 
 def repeat_heads(x, queries):
@@ -60,16 +57,28 @@ def fused_attention(queries, keys, values, attention_mask=None):
     keys, values = (repeat_heads(x, queries) for x in (keys, values))
     heads_last = [ops.transpose(x, (0, 2, 1, 3)) for x in (queries, keys, values)]
     scale = 1 / math.sqrt(keys.shape[-1])
-    if attention_mask is not None:
-        missing = 4 - len(attention_mask.shape)
-        attention_mask = ops.reshape(attention_mask, (1,) * missing + ops.shape(attention_mask))
-        batch, _, length, _ = ops.shape(queries)
-        # The kernel takes a mask with an axis of 1 for the heads, but for no other axis.
-        shape = (batch, attention_mask.shape[1], length, ops.shape(keys)[-2])
-        attention_mask = ops.broadcast_to(attention_mask, shape)
-    context = ops.dot_product_attention(*heads_last, mask=attention_mask, scale=scale)
-    context = ops.transpose(context, (0, 2, 1, 3))
+
+    def attend(**options):
+        context = ops.dot_product_attention(*heads_last, scale=scale, **options)
+        return ops.transpose(context, (0, 2, 1, 3))
+
+    def attend_masked():
+        context = attend(mask=attention_mask)
+        # The kernel returns the mean of the values to a query without keys.
+        return context * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), context.dtype)
+
     if attention_mask is None:
-        return context
-    # The kernel returns the mean of the values to a query without keys.
-    return context * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), context.dtype)
+        return attend()
+    missing = 4 - len(attention_mask.shape)
+    attention_mask = ops.reshape(attention_mask, (1,) * missing + ops.shape(attention_mask))
+    batch, _, length, _ = ops.shape(queries)
+    # The kernel takes a mask with an axis of 1 for the heads, but for no other axis.
+    shape = (batch, attention_mask.shape[1], length, ops.shape(keys)[-2])
+    may_be_causal = length == shape[-1] == attention_mask.shape[-2] and length >= _LONG
+    attention_mask = ops.broadcast_to(attention_mask, shape)
+    if not may_be_causal:
+        return attend_masked()
+    # Without an explicit mask, the kernel skips what a causal mask hides, and has no gradient of
+    # the mask to compute.
+    is_causal = ops.all(ops.equal(attention_mask, causal_mask(length)))
+    return ops.cond(is_causal, lambda: attend(is_causal=True), attend_masked)

@@ -1,11 +1,13 @@
 """The position-wise feed-forward network."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Self
 
 import keras
 
 from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.devices import jax_has_cuda
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import PartsMixin, build_part
 from keras_transformer.layers.dropout import Dropout, apply_dropout
@@ -65,7 +67,11 @@ class FeedForward(PartsMixin, keras.layers.Layer):
 
     def _dense(self, units, name, activation=None):
         options = {"use_bias": self._use_bias, "dtype": self.dtype_policy, "name": name}
-        return keras.layers.Dense(units, activation, **options)
+        # Otherwise, JAX keeps two arrays more (..., d_ff) of "gelu", but not of other activations.
+        # To compute them again for the gradient pays on a GPU, unless there is a gate.
+        recompute = activation == "gelu" and not self._gated and jax_has_cuda()
+        with keras.RematScope("activations") if recompute else nullcontext():
+            return keras.layers.Dense(units, activation, **options)
 
     @classmethod
     def from_settings(cls, settings: BlockSettings, **kwargs: Any) -> Self:

@@ -6,8 +6,10 @@ import keras
 from keras import ops
 
 from keras_transformer._utils.checks import check_rate
+from keras_transformer._utils.devices import jax_has_cuda
 from keras_transformer._utils.special_tokens import PADDING_ID
 from keras_transformer._utils.types import Tensor
+from keras_transformer.backends import backend_module
 
 
 def masked_cross_entropy(
@@ -62,26 +64,21 @@ def _token_mask(target):
 
 def _make_loss_function(target, label_smoothing):
     """Returns a function from logits to the results of `token_losses`, stacked to (3, B, T)."""
-    # XLA fuses the exponentials into the passes over the logits: loss and gradient take 9% less
-    # time and two thirds of the memory (JAX, CPU, float32, V = 32,000). TensorFlow takes 10% more,
-    # and a training step on PyTorch 6% (small preset, bfloat16, CPU).
-    keep_softmax = keras.config.backend() != "jax"
+    on_cuda = jax_has_cuda()
 
     @ops.custom_gradient
     def losses(logits):
         wide = ops.cast(logits, "float32")
-        highest = ops.max(wide, axis=-1, keepdims=True)
-        if keep_softmax:
-            kept = ops.softmax(wide)
-            # max(softmax) = exp(highest) / Σ exp z is at least 1 / V, so its logarithm is finite.
-            log_sum = highest - ops.log(ops.max(kept, axis=-1, keepdims=True))
+        kept = ops.softmax(wide) if _keeps_softmax() else None
+        if on_cuda:  # one pass instead of three over the largest tensor of a step
+            log_sum, highest, mean = backend_module().reduce_logits(wide)
         else:
-            log_sum = ops.logsumexp(wide, axis=-1, keepdims=True)
+            log_sum, highest = _log_sum_and_maximum(wide, kept)
+            mean = ops.mean(wide, axis=-1, keepdims=True) if label_smoothing else 0.0
         target_logits = ops.take_along_axis(wide, ops.expand_dims(target, -1), axis=-1)
         plain = log_sum - target_logits
         smoothed = plain
         if label_smoothing:  # 0 times an infinite mean would be NaN
-            mean = ops.mean(wide, axis=-1, keepdims=True)
             smoothed = plain + label_smoothing * (target_logits - mean)
         hits = ops.cast(target_logits >= highest, "float32")
         stacked = ops.squeeze(ops.stack([smoothed, plain, hits]), axis=-1)
@@ -91,15 +88,38 @@ def _make_loss_function(target, label_smoothing):
             upstream = ops.expand_dims(upstream[0], -1)
             share = label_smoothing / logits.shape[-1]  # probability of each token
             again = ops.cast(logits, "float32")  # `wide` would be kept until here
-            probabilities = kept if keep_softmax else ops.exp(again - log_sum)
-            at_target = ops.exp(-plain) - share - (1 - label_smoothing)
-            # Cast first, because setting the values of the targets copies the whole tensor.
+            probabilities = ops.exp(again - log_sum) if kept is None else kept
+            rest = 1 - label_smoothing  # probability of the target beside its share
+            if on_cuda:  # the gradients can replace the logits: half the memory
+                ids = ops.arange(logits.shape[-1], dtype="int32")
+                is_target = ops.cast(ops.equal(ids, ops.expand_dims(target, -1)), "float32")
+                gradients = (probabilities - share - rest * is_target) * upstream
+                return ops.cast(gradients, logits.dtype)
+            # A CPU would take up to a third longer for this. Cast first, because setting the values
+            # of the targets copies the whole tensor.
+            at_target = ops.exp(-plain) - share - rest
             gradients = ops.cast((probabilities - share) * upstream, logits.dtype)
             return _set_at_target(gradients, target, ops.cast(at_target * upstream, logits.dtype))
 
         return stacked, gradient
 
     return losses
+
+
+def _keeps_softmax():
+    # XLA fuses the exponentials into the passes over the logits: loss and gradient take 9% less
+    # time and two thirds of the memory (JAX, CPU, float32, V = 32,000). TensorFlow takes 10% more,
+    # and a training step on PyTorch 6% (small preset, bfloat16, CPU).
+    return keras.config.backend() != "jax"
+
+
+def _log_sum_and_maximum(logits, softmax):
+    """Returns log Σ exp z and the maximum over the vocabulary, (B, T, 1) each."""
+    highest = ops.max(logits, axis=-1, keepdims=True)
+    if softmax is None:
+        return ops.logsumexp(logits, axis=-1, keepdims=True), highest
+    # max(softmax) = exp(highest) / Σ exp z is at least 1 / V, so its logarithm is finite.
+    return highest - ops.log(ops.max(softmax, axis=-1, keepdims=True)), highest
 
 
 def _set_at_target(x, target, values):

@@ -81,6 +81,16 @@ def test_all_backends_give_the_same_losses(weights, losses, other):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(keras.config.backend() != "jax", reason="pads batches for a GPU")
+def test_batches_with_more_padding_give_the_same_losses(weights, losses, monkeypatch):
+    monkeypatch.setattr(backend_module(), "jax_has_cuda", lambda: True)
+    monkeypatch.setattr(backend_module(), "_MANY_ROWS", 1)
+    monkeypatch.setattr(backend_module(), "_EVEN_ROWS", 9)
+    for found, expected in zip(losses_of_step(weights), losses, strict=True):
+        for some, others in zip(found, expected, strict=True):
+            np.testing.assert_allclose(some, others, rtol=1e-4)
+
+
 def test_fit_gives_the_same_losses(weights):
     # Keras's Adam would give other losses: on TensorFlow it squares the gradients of a repeated
     # token one by one instead of their sum. The batches are not shuffled because `fit` reads one

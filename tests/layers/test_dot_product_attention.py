@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from keras import ops
 from layer_contract import LayerContract, causal, normal, numpy, padding
 
 from keras_transformer.layers import (
     DotProductAttention,
+    _fused_attention,
     dot_product_attention,
     record_attention,
 )
@@ -89,6 +91,25 @@ def test_a_fused_kernel_computes_the_same(mask, monkeypatch):
     with record_attention() as weights:
         fused(q, k, v, attention_mask=mask)
     assert fused in weights  # somebody looks at the weights, so they are computed
+
+
+@pytest.mark.every_backend
+@pytest.mark.parametrize("hidden", (0, 2), ids=("causal", "with padding"))
+def test_a_fused_kernel_computes_a_causal_mask_itself(hidden, monkeypatch):
+    mask = causal(2, 6)[:, None] & (np.arange(6) < 6 - hidden)
+    inputs = [normal(2, 3, 6, 8, seed=seed) for seed in range(3)]
+    expected = numpy(DotProductAttention()(*inputs, attention_mask=mask))
+    kernel = ops.dot_product_attention
+
+    def kernel_without_masks(*inputs, mask=None, **options):
+        return kernel(*inputs, mask=mask, **options) * (1.0 if mask is None else np.nan)
+
+    monkeypatch.setattr(dot_product_attention, "has_fused_kernel", lambda *inputs: True)
+    monkeypatch.setattr(_fused_attention, "_LONG", 6)
+    if not hidden:
+        monkeypatch.setattr(ops, "dot_product_attention", kernel_without_masks)
+    fused = numpy(DotProductAttention()(*inputs, attention_mask=mask))
+    np.testing.assert_allclose(fused, expected, atol=1e-5)
 
 
 def test_masked_keys_get_no_attention():

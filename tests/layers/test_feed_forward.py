@@ -1,8 +1,9 @@
 import keras
 import numpy as np
+import pytest
 from layer_contract import LayerContract, check_sizes_are_refused, normal, numpy
 
-from keras_transformer.layers import FeedForward
+from keras_transformer.layers import FeedForward, feed_forward
 
 
 class TestContract(LayerContract):
@@ -11,6 +12,14 @@ class TestContract(LayerContract):
 
     def make(self, **kwargs):
         return FeedForward(d_ff=16, d_model=6, activation="gelu", **kwargs)
+
+
+class TestOnGpu(TestContract):
+    """JAX computes the activation again for the gradient."""
+
+    @pytest.fixture(autouse=True)
+    def device(self, monkeypatch):
+        monkeypatch.setattr(feed_forward, "jax_has_cuda", lambda: True)
 
 
 class TestGated(TestContract):

@@ -21,7 +21,7 @@ from keras_transformer.data.prefetching import prefetched
 # Time without a sign of life after which a process counts as lost. JAX then ends the others itself.
 _TIMEOUTS = {"heartbeat_timeout_seconds": 30, "shutdown_timeout_seconds": 30}
 
-# On a GPU, XLA splits the sums over the tokens of a batch into as many as 8 parts, and copies what
+# On a GPU, XLA splits sums over the tokens of a batch into up to 8 parts, and copies operands that
 # it cannot split evenly. A few more rows of padding cost less.
 _MANY_ROWS, _EVEN_ROWS = 256, 16
 

@@ -8,7 +8,7 @@ from keras import ops
 from keras_transformer._utils.devices import jax_has_cuda
 from keras_transformer.masks import causal_mask
 
-_LONG = 256  # tokens from which on a causal mask is worth looking at
+_LONG = 256  # number of tokens from which on detecting a causal mask pays
 
 
 def has_fused_kernel(queries, keys, values):
@@ -78,7 +78,6 @@ def fused_attention(queries, keys, values, attention_mask=None):
     attention_mask = ops.broadcast_to(attention_mask, shape)
     if not may_be_causal:
         return attend_masked()
-    # Without an explicit mask, the kernel skips what a causal mask hides, and has no gradient of
-    # the mask to compute.
+    # Without an explicit mask, the kernel skips the hidden half, and the gradient of the mask.
     is_causal = ops.all(ops.equal(attention_mask, causal_mask(length)))
     return ops.cond(is_causal, lambda: attend(is_causal=True), attend_masked)

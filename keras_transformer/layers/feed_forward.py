@@ -67,8 +67,8 @@ class FeedForward(PartsMixin, keras.layers.Layer):
 
     def _dense(self, units, name, activation=None):
         options = {"use_bias": self._use_bias, "dtype": self.dtype_policy, "name": name}
-        # Otherwise, JAX keeps two arrays more (..., d_ff) of "gelu", but not of other activations.
-        # To compute them again for the gradient pays on a GPU, unless there is a gate.
+        # On a GPU, recomputing "gelu" for its gradient pays: JAX would keep two more arrays
+        # (..., d_ff). Other activations need none, and with a gate, recomputing costs more.
         recompute = activation == "gelu" and not self._gated and jax_has_cuda()
         with keras.RematScope("activations") if recompute else nullcontext():
             return keras.layers.Dense(units, activation, **options)

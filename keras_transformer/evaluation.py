@@ -11,6 +11,23 @@ from keras_transformer._utils.writing import is_unsegmented
 TOKENIZERS = tuple(BLEU.TOKENIZERS)  # names of the tokenizers of BLEU
 
 
+def check_tokenize(tokenize):
+    """Raises an error if `tokenize` is not None and BLEU has no such tokenizer.
+
+    Raises:
+        ImportError: if the tokenizer needs a package that is not installed.
+        ValueError: if there is no such tokenizer.
+    """
+    check_choice((None, *TOKENIZERS), tokenize=tokenize)
+    try:
+        BLEU(tokenize=tokenize)
+    except (ImportError, RuntimeError) as error:
+        raise ImportError(
+            f"This tokenizer of BLEU needs another package: {str(error).strip()}. "
+            f"Received: tokenize={tokenize!r}"
+        ) from error
+
+
 class Scores(NamedTuple):
     """Scores from 0 to 100, and the sacrebleu signatures to report BLEU and chrF with.
 
@@ -63,7 +80,7 @@ def score(
         chrF 100.0  (nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...)
         exact 100.0%  (equal to a reference, except for final punctuation)
     """
-    check_choice((None, *TOKENIZERS), tokenize=tokenize)
+    check_tokenize(tokenize)
     if (
         not translations
         or len(translations) != len(references)

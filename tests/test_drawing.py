@@ -7,7 +7,8 @@ import keras
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from translating import shared_translate
+from tiny import make_dataset
+from translating import make_translate, shared_translate
 
 from keras_transformer import (
     Bert,
@@ -99,5 +100,23 @@ def test_the_weights_of_a_sentence_are_those_of_the_search(tmp_path):
     found = [label.get_text() for label in words.get_yticklabels()]
     assert found[-1] == hypothesis.tokens[1].removeprefix("▁")  # the most probable one is on top
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match=r"positions 0 to \d\. Received: position=99$"):
-        draw_sentence(translate, "one two three", position=99)
+    for name, message in (("position", r"positions 0 to \d\."), ("layer", ""), ("head", "")):
+        with pytest.raises(ValueError, match=rf"{message} Received: {name}=99$"):
+            draw_sentence(translate, "one two three", **{name: 99})
+
+
+def test_a_head_of_a_group_has_the_values_of_the_group():
+    settings = BlockSettings(h=4, h_kv=2, d_model=8, d_ff=8, n=1)
+    dataset = make_dataset()
+    sizes = (dataset.source_tokenizer.vocab_size, dataset.target_tokenizer.vocab_size)
+    model = TransformerModel(*sizes, settings=settings)
+    model.build(((None, None), (None, None)))
+    translate = make_translate(model)
+    shown = []
+    for head in range(-4, 4):
+        axes = draw_sentence(translate, "one two", head=head).axes[2]
+        assert f"head {head % 4 + 1}" in axes.figure.axes[1].get_title("left")
+        # Three tokens, then the mixture.
+        shown.append([x.get_text() for i, x in enumerate(axes.texts) if i % 4 < 3])
+    assert shown[:4] == shown[4:]
+    assert shown[0] == shown[1] != shown[2] == shown[3]

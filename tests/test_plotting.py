@@ -224,8 +224,17 @@ def test_every_token_and_head_is_labeled(tmp_path):
 def test_math_characters_are_drawn_literally(tmp_path):
     hypothesis = make_hypothesis(3, 2)
     hypothesis.tokens[:2] = ["▁$", "_"]
-    hypothesis.source_tokens[0] = "▁10$x$"
-    assert {"$", "_"} <= set(attention_texts(hypothesis, tmp_path))
+    hypothesis.source_tokens[0] = "▁10$x^$"  # as a formula it would be wrong
+    assert {"$", "_", "10$x^$"} <= set(attention_texts(hypothesis, tmp_path))
+
+
+def test_the_suffix_of_a_file_is_its_format(tmp_path):
+    history = HISTORIES["one run"]
+    plot_losses(history, tmp_path / "curves")
+    assert (tmp_path / "curves").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"plot\.png, \.svg or \.pdf\. Received: .*curves\.v1$"):
+        plot_losses(history, tmp_path / "curves.v1")
+    assert os.listdir(tmp_path) == ["curves"]
 
 
 def test_attention_plot_depends_on_the_weights(tmp_path):

@@ -100,8 +100,7 @@ def _move(new, path):
         return
     # A rename cannot replace an existing folder, so that one is renamed first. If the process is
     # killed in between, both folders are complete.
-    old = path.with_name(f"old-{path.name}")
-    _remove(old)
+    old = path.with_name(f"old-{uuid.uuid4().hex}-{path.name}")
     os.replace(path, old)
     try:
         os.replace(new, path)
@@ -112,7 +111,7 @@ def _move(new, path):
 
 
 def _remove(path):
-    if path.is_dir():
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         with contextlib.suppress(OSError):

@@ -8,7 +8,7 @@ import h5py
 from keras_transformer._utils.reading import check_regular
 
 # What models and optimizers store: weights, counters and states of random generators.
-_DTYPES = ("float16", "float32", "int32", "int64", "uint32")
+HDF5_DTYPES = ("float16", "float32", "int32", "int64", "uint32")
 _MAX_OBJECTS = 100_000
 _SLACK = 1 << 24  # bytes for names and headers
 
@@ -79,10 +79,10 @@ def _arrays(file, name):
 
 
 def _size(member, name):
-    plain = isinstance(member, h5py.Dataset) and member.dtype.name in _DTYPES
+    plain = isinstance(member, h5py.Dataset) and member.dtype.name in HDF5_DTYPES
     if not plain or member.external or member.is_virtual:
         raise ValueError(
-            f"{name} must contain only arrays of {_DTYPES}. Received: {member.name}, "
+            f"{name} must contain only arrays of {HDF5_DTYPES}. Received: {member.name}, "
             f"{getattr(member, 'dtype', type(member).__name__)}"
         )
     return member.size * member.dtype.itemsize if member.shape is not None else 0

@@ -122,21 +122,28 @@ class Exercise:
             FileNotFoundError: if there is no file.
             ValueError: if the file cannot be run; the message names the line.
         """
+        names = {"__name__": MODULE, "__file__": str(self.path)}
+        code = self._compile(self._read())
+        try:
+            exec(code, names)
+        except Exception as error:
+            raise ValueError(f"{self._place(error)}{describe(error)}") from error
+        return names
+
+    def _read(self):
         if not self.path.exists():
             raise FileNotFoundError(
                 f"There is no {self.path}: `keras-transformer build {self.path}` writes it."
             )
-        names = {"__name__": MODULE, "__file__": str(self.path)}
-        source = self.path.read_text(encoding="utf-8")
+        return self.path.read_text(encoding="utf-8")
+
+    def _compile(self, source):
         try:
-            exec(compile(source, str(self.path), "exec"), names)
+            return compile(source, str(self.path), "exec")
         except SyntaxError as error:
             raise ValueError(
                 f"{self.path}, line {error.lineno}: {error.msg}: {(error.text or '').strip()}"
             ) from None
-        except Exception as error:
-            raise ValueError(f"{self._place(error)}{describe(error)}") from error
-        return names
 
     def check(self, names, report=print):
         """Checks the steps one after another; returns the index of the first wrong one, or None."""
@@ -184,7 +191,8 @@ class Exercise:
     def compare(self):
         """Returns the learner's functions beside the library's code, as text of two columns."""
         blocks = []
-        source = self.path.read_text(encoding="utf-8")
+        source = self._read()
+        self._compile(source)
         own = {node.name: ast.get_source_segment(source, node) for node in _definitions(source)}
         for i, step in enumerate(STEPS):
             mine = [_without_docstrings(own.pop(name)) for name in step.checks if name in own]

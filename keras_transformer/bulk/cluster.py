@@ -54,11 +54,23 @@ def start_cluster(actors):
                 if "RAY_AUTH_MODE" not in os.environ:
                     what += " (if it asks for a token, set RAY_AUTH_MODE=token)"
             raise OSError(f"{what}. Received: {_summary(error)}") from error
+        check_actors(actors, "GPU" if gpus else "CPU", gpus or cpus)
         # Ray replaces the handler of SIGTERM.
         with interruptible():
             yield {"actors": actors or gpus or cpus, "num_cpus": 1, "num_gpus": 1 if gpus else 0}
     finally:
         ray.shutdown()
+
+
+def check_actors(actors, name, number):
+    """Raises an OSError if the cluster has fewer CPUs or GPUs than actors, which would wait."""
+    if not number:
+        raise OSError("The Ray cluster has no CPU or GPU yet: start one of its workers first")
+    if (actors or 0) > number:
+        raise OSError(
+            f"The Ray cluster has a {name} for {number} actors only: lower the number. "
+            f"Received: {actors}"
+        )
 
 
 def _start_ray(address, actors):

@@ -18,6 +18,11 @@ def add_arguments(parser):
 
 def run(arguments):
     """Saves the averaged weights and prints the command that evaluates them."""
+    if arguments.name == "best" or arguments.name.startswith("epoch-"):
+        raise ValueError(
+            "The run has weights of this kind itself: give another --name. "
+            f"Received: {arguments.name}"
+        )
     import_backend()
     from keras_transformer.training.averaging import average_weights
 

@@ -48,10 +48,9 @@ def run(arguments):
     options = search_options(arguments)
     if arguments.against and not arguments.report:
         raise ValueError("--against compares in a report: give --report FILE.html, too")
-    from keras_transformer._utils.checks import check_choice
-    from keras_transformer.evaluation import TOKENIZERS
+    from keras_transformer.evaluation import check_tokenize
 
-    check_choice((None, *TOKENIZERS), tokenize=arguments.tokenize)
+    check_tokenize(arguments.tokenize)
     engine = engine_options(arguments)
     import_backend()
     if arguments.report:

@@ -45,6 +45,7 @@ def _add_size(parser, name, description, greatest):
 
 def run(arguments):
     """Trains a forecaster and prints its training and test errors, and those of a simple guess."""
+    _check(arguments)
     _set_defaults(arguments)
     training, test = _read_windows(arguments)
     import_backend(tuned=True)
@@ -62,6 +63,15 @@ def run(arguments):
         label = f"test window ({arguments.steps} values each)"
         kt.plot_forecast(test[1], guess, arguments.plot, label)
         print(f"wrote {arguments.plot}")
+
+
+def _check(arguments):
+    if not arguments.csv and (arguments.column or arguments.data_limits != 1):
+        raise ValueError("--column and --data-limits require --csv")
+    if arguments.plot:
+        from keras_transformer.plotting._figures import image_format
+
+        image_format(arguments.plot)  # refuses what could not be written after the training
 
 
 def _set_defaults(arguments):

@@ -47,12 +47,23 @@ def run(arguments):
     make_examples = kt.ngram_prefixes if arguments.prefixes else kt.next_words
     examples = make_examples(tokenizer, texts[cut:])
     validation = kt.next_words(tokenizer, texts[:cut] or texts)
+    _check_folder(arguments.run, tokenizer)
     tokenizer.save(arguments.run / "tokenizer.json")
     report = [_unigram_line(validation)]
     for name in arguments.model:
         report.append(_train(name, arguments, tokenizer, examples, validation))
     part = "validation" if cut else "training (fewer than ten texts, none held out)"
     print(f"{part} perplexity, model, parameters, CPU time, generated text", *report, sep="\n")
+
+
+def _check_folder(folder, tokenizer):
+    known = folder / "tokenizer.json"
+    if not (known.exists() and any(folder.glob("*.keras"))):
+        return
+    if kt.WordTokenizer.load(known).to_json() != tokenizer.to_json():
+        raise FileExistsError(
+            f"The folder has models with another vocabulary: give another --run. Received: {folder}"
+        )
 
 
 def _unigram_line(validation):

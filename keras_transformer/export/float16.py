@@ -57,7 +57,8 @@ def export_float16(
             if (run / name).exists():
                 shutil.copy(run / name, temporary)
         _write_float16(model, RunFolder(temporary))
-        (temporary / _MARKER).write_text(f"The run {run.name} with weights in float16.\n", "utf-8")
+        text = f"The run {run.name} with weights in float16.\n"
+        (temporary / _MARKER).write_text(text, "utf-8", errors="replace")
 
 
 def _write_float16(model, run):

@@ -69,6 +69,11 @@ class EncoderClassifier(ModelWithHead):
         """
         checkpoint = read_checkpoint(folder)
         body = Bert.from_checkpoint(checkpoint, dtype)
+        if body.pooler is None:
+            raise ValueError(
+                "The classifier of a text reads the vector of the pooler: choose a model that has "
+                f"one, unlike those that label tokens. Received: {folder}"
+            )
         num_labels, *size = checkpoint.shape("classifier.weight")
         check_integers(1, 10**6, num_labels=num_labels)
         if size != [body.settings.d_model]:

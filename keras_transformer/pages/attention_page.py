@@ -249,10 +249,15 @@ def text_views(
 
 
 def _record(model, inputs):
-    """Returns the weights, queries and keys of a forward pass, each as a dictionary by layer."""
+    """Returns the weights, queries and keys of a forward pass, each as a dictionary by layer.
+
+    With a sliding window, queries and keys are left out: the page does not know what it hides.
+    """
     with record_attention() as weights, record_queries_and_keys() as vectors:
         model(inputs)
-    queries, keys = (Recording([(x, pair[i]) for x, pair in vectors.calls]) for i in (0, 1))
+    has_window = getattr(getattr(model, "settings", None), "window", None) is not None
+    calls = [] if has_window else vectors.calls
+    queries, keys = (Recording([(x, pair[i]) for x, pair in calls]) for i in (0, 1))
     return weights, queries, keys
 
 

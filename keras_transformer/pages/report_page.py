@@ -34,14 +34,16 @@ def write_report(path: PathLike, report: dict[str, Any], title: str) -> None:
 
     Raises:
         OSError: if a file cannot be written; existing files are then unchanged.
+        ValueError: if the suffix of `path` is that of the other file.
     """
-    path = Path(path)
-    for file, text in (
-        (path.with_suffix(".json"), json.dumps(report, indent=2, ensure_ascii=False) + "\n"),
-        (path, _page(report, title)),
-    ):
+    page, data = Path(path), Path(path).with_suffix(".json")
+    if page == data:
+        raise ValueError(f"Give the path of a web page, such as report.html. Received: {path}")
+    report_text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    for file, text in ((data, report_text), (page, _page(report, title))):
         with atomic_replace(file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            # The title may be the name of a folder that is not UTF-8.
+            temporary.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _page(report, title):
@@ -119,7 +121,8 @@ def _sentence(entry):
         parts.append(("other run", entry["other"] or "(empty)"))
     rows = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in parts)
     attended = " ".join(
-        f"<span>{html.escape(token)} ← {html.escape(source)} <small>{weight:.0%}</small></span>"
+        f"<span><bdi>{html.escape(token)}</bdi> ← <bdi>{html.escape(source)}</bdi> "
+        f"<small>{weight:.0%}</small></span>"
         for token, source, weight in entry["attended"]
     )
     if attended:

@@ -1,6 +1,7 @@
 """A trained translator as one HTML file, which translates in the browser and shows how."""
 
 import base64
+import contextlib
 import html
 import json
 import math
@@ -84,7 +85,7 @@ def export_page(
         )
     page = make_translator_page(translate, quantization, title, examples)
     with atomic_replace(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+        temporary.write_text(page, encoding="utf-8", errors="replace")  # the title may be a path
 
 
 def export_run_page(run, path, overwrite=False, quantization=None, **load_options):
@@ -96,7 +97,9 @@ def export_run_page(run, path, overwrite=False, quantization=None, **load_option
         **load_options: arguments of `Translate.from_run`.
     """
     translate = Translate.from_run(run, **load_options)
-    examples = _choose_examples(source for source, _ in RunFolder(run).read_test())
+    examples = []
+    with contextlib.suppress(FileNotFoundError, ValueError):  # a page needs no test part
+        examples = _choose_examples(source for source, _ in RunFolder(run).read_test())
     title = f"Translator: {Path(run).resolve().name}"
     export_page(translate, path, overwrite, quantization, title, examples)
 

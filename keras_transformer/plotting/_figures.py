@@ -2,8 +2,11 @@
 
 import io
 import math
+from pathlib import Path
 
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from keras_transformer._utils.files import atomic_replace
 
@@ -20,6 +23,11 @@ def color(i):
 class _Figure(Figure):
     """A figure without a window, which works without a display and is shown by notebooks."""
 
+    def draw(self, renderer):
+        for text in self.findobj(Text):
+            text.set_parse_math(False)  # tokens and names may contain dollar signs
+        super().draw(renderer)
+
     def _repr_png_(self):
         buffer = io.BytesIO()
         self.savefig(buffer, format="png")
@@ -31,11 +39,24 @@ def make_figure(width, height):
     return _Figure(figsize=(width, height), dpi=80, layout="constrained")
 
 
+def image_format(path):
+    """Returns the format of an image file by its suffix, "png" without one.
+
+    Raises:
+        ValueError: if there is no such format.
+    """
+    suffix = Path(path).suffix[1:].lower() or "png"
+    if suffix not in FigureCanvasBase.get_supported_filetypes():
+        raise ValueError(f"Give an image file, such as plot.png, .svg or .pdf. Received: {path}")
+    return suffix
+
+
 def save_figure(figure, path):
     """Writes a figure to a file, replaced atomically. Does nothing if `path` is None."""
     if path is not None:
-        with atomic_replace(path) as temporary:
-            figure.savefig(temporary, dpi=150)
+        kind = image_format(path)
+        with atomic_replace(path) as temporary, open(temporary, "wb") as file:
+            figure.savefig(file, dpi=150, format=kind)
 
 
 def token_ticks(tokens, inches):

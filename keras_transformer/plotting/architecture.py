@@ -89,6 +89,7 @@ def draw(model: Any, path: PathLike | None = None) -> Axes:
             "Build the model first, such as model.build(((None, None), (None, None))), because the "
             f"figure shows its parameters. Received: {type(model).__name__}, not built"
         )
+    model = getattr(model, "body", model)  # of a model with a head, which is not drawn
     columns = _columns(model)
     heights = [sum(map(_height, column)) for column in columns]
     axes = _make_axes(
@@ -103,7 +104,6 @@ def draw(model: Any, path: PathLike | None = None) -> Axes:
 
 def _columns(model):
     """Returns the columns, each a list of boxes, blocks and the shapes between them."""
-    model = getattr(model, "body", model)
     if not hasattr(model, "encoder") and not isinstance(model, TransformerStack):
         raise ValueError(
             "Give a model of this package with an `encoder`, or one of its stacks. "

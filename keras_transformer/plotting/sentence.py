@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from keras_transformer._utils.special_tokens import START_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.layers.record_attention import record_attention
+from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.plotting._figures import COLORS, make_figure, save_figure
 
 _SHOWN, _WORDS = 4, 5  # dimensions of a vector, and candidates for the next word
@@ -40,7 +41,7 @@ def draw_sentence(
         The figure.
 
     Raises:
-        ValueError: if the translation has no such position.
+        ValueError: if the translation has no such position, or the model no such layer or head.
 
     Example:
         translate = kt.Translate.from_run("data/bundled-run")
@@ -56,7 +57,7 @@ def draw_sentence(
     labels = [f"{x}\n{i}" for x, i in zip(numbers["tokens"], numbers["ids"], strict=True)]
     title = f"1. tokens, ids, and {_SHOWN} of {numbers['d_model']} numbers of each embedding"
     _draw_vectors(grid["embedding"], numbers["embedding"], title, labels)
-    place = f"cross-attention of layer {numbers['layer'] + 1}, head {head + 1}"
+    place = f"cross-attention of layer {numbers['layer'] + 1}, head {numbers['head'] + 1}"
     title = f"2. {place}: weights that sum to 1"
     _draw_weights(grid["weights"], numbers["weights"], title)
     vectors = np.concatenate([numbers["values"], numbers["mixture"][:, None]], axis=1)
@@ -71,7 +72,15 @@ def draw_sentence(
 
 def _numbers(translate, sentence, position, layer, head):
     """Computes everything that is drawn, as a dictionary."""
-    hypothesis, model = translate.hypotheses(sentence)[0][0], translate.model
+    model = translate.model
+    if not isinstance(model, TransformerModel):
+        raise ValueError(
+            "Give a `Translate` of a `TransformerModel`, whose steps are drawn. "
+            f"Received: one of {type(model).__name__}"
+        )
+    layers = model.decoder.layers
+    _check_index(layer=layer, number=len(layers))
+    hypothesis = translate.hypotheses(sentence)[0][0]
     if not 0 <= position < len(hypothesis.tokens):
         raise ValueError(
             f"The translation has the positions 0 to {len(hypothesis.tokens) - 1}. "
@@ -82,11 +91,14 @@ def _numbers(translate, sentence, position, layer, head):
     target = np.array([[START_ID, *_ids(translate.target_tokenizer, written)]], "int32")
     source = np.array(ids, "int32")
     encoded = model.encode(source)
-    attention = model.decoder.layers[layer].cross_attention
+    attention = layers[layer].cross_attention
     with record_attention() as recorded:
         logits = model.decode(target, encoded, source)
-    weights = _array(model.group_attention(recorded)["cross"][layer])[0, head, -1]
-    values = _array(attention.project(encoded, encoded)[1])[0, head]  # (S, d_v)
+    weights = _array(model.group_attention(recorded)["cross"][layer])[0]  # (N, T, S)
+    _check_index(head=head, number=len(weights))
+    values = _array(attention.project(encoded, encoded)[1])[0]  # (M, S, d_v)
+    head %= len(weights)
+    weights, values = weights[head, -1], values[head * len(values) // len(weights)]
     probabilities = _array(ops.softmax(logits[0, -1]))
     best = probabilities.argsort()[::-1][:_WORDS]
     words = translate.target_tokenizer.tokens(best)
@@ -97,13 +109,20 @@ def _numbers(translate, sentence, position, layer, head):
         "written": _plain(written),
         "embedding": embedding[:, :_SHOWN].T,
         "d_model": embedding.shape[1],
-        "layer": layer % len(model.decoder.layers),
+        "layer": layer % len(layers),
+        "head": head,
         "weights": weights,
         "values": values[:, :_SHOWN].T,
         "d_v": values.shape[1],
         "mixture": (weights @ values)[:_SHOWN],
         "words": list(zip(_plain(words), probabilities[best].tolist(), strict=True)),
     }
+
+
+def _check_index(number, **index):
+    [(name, i)] = index.items()
+    if not -number <= i < number:
+        raise ValueError(f"There are {number} {name}s, from 0. Received: {name}={i}")
 
 
 def _ids(tokenizer, tokens):

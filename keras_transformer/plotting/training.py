@@ -176,7 +176,9 @@ def _plot_column(axes, columns, name, color, label):
     epochs, values = _points(columns, f"validation_{name}")
     if values.size:
         best = np.argmin(np.nan_to_num(values, nan=np.inf))
-        text = f"{label}validation, best {values[best]:.2f} in epoch {epochs[best]:.0f}"
+        text = f"{label}validation"
+        if name == "loss":
+            text += f", best {values[best]:.2f} in epoch {epochs[best]:.0f}"
         axes.plot(epochs, values, ".-", color=color, label=text)
         if name == "loss":
             axes.plot(epochs[best], values[best], "o", ms=10, fillstyle="none", color=color)

@@ -84,6 +84,11 @@ class RunFolder:
         """Whether the folder holds a run, finished or not."""
         return self._config.exists() or self._model.exists()
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether the training has written a checkpoint, from which it can be resumed."""
+        return any(self.checkpoints.glob("[0-9]*"))
+
     def begin(
         self,
         config: RunConfig | None,
@@ -110,7 +115,7 @@ class RunFolder:
                 "A RunConfig describes an unchanged model: omit `config`, or name the function "
                 f"that makes the model, RunConfig(model=...). Received: {changed}"
             )
-        if not (self.exists and any(self.checkpoints.glob("[0-9]*"))):
+        if not (self.exists and self.has_checkpoint):
             self.create(config, dataset, model)
         else:
             self.check_dataset(dataset)

@@ -10,7 +10,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from keras_transformer.data.tokenizers import unknown_share
-from keras_transformer.evaluation import score
+from keras_transformer.evaluation import check_tokenize, score
 from keras_transformer.inference.translate import Translate
 
 _WORST = 20  # sentences that are shown
@@ -46,6 +46,7 @@ def make_report(
     References:
         "Statistical Significance Tests for Machine Translation Evaluation" (Koehn, 2004).
     """
+    check_tokenize(tokenize)
     sources, references = (list(x) for x in zip(*rows, strict=True))
     translations = translate(sources, **options)
     others = None if against is None else against(sources, **options)

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from keras_transformer._utils.checks import check_choice, check_sizes
+from keras_transformer._utils.checks import check_sizes
 from keras_transformer._utils.command_line import command_line
 from keras_transformer._utils.types import PathLike
 from keras_transformer.backends import backend_module
@@ -18,7 +18,7 @@ from keras_transformer.data.pairs import read_pairs
 from keras_transformer.data.references import read_references
 from keras_transformer.data.token_shards import TokenShards
 from keras_transformer.data.tokenizers import Tokenizer, WordTokenizer, unknown_share
-from keras_transformer.evaluation import TOKENIZERS, Scores, score
+from keras_transformer.evaluation import Scores, check_tokenize, score
 from keras_transformer.inference.sentences import check_token_count
 from keras_transformer.inference.translate import Translate
 from keras_transformer.models.lora import enable_lora
@@ -115,7 +115,9 @@ def train_run(
         config = run.read_config().with_changes(**dataclasses.asdict(config))
     if own_model is None:
         ModelDescription.from_config(config, (1, 1)).check_made_by_library(run.path)
-    beginning = parent_folder(config.parent) if config.parent and not resuming else None
+    # A run that was killed before its first checkpoint begins again with the weights of its parent.
+    begins = config.parent and not run.has_checkpoint
+    beginning = parent_folder(config.parent) if begins else None
     known = run if resuming else beginning
     dataset = prepare_dataset(config, known.read_tokenizers() if known else None)
     if resuming:
@@ -511,7 +513,7 @@ def evaluate_run(
         scores, translations = kt.evaluate_run("runs/en-de", beam_size=4)
         print(scores.bleu)
     """
-    check_choice((None, *TOKENIZERS), tokenize=tokenize)
+    check_tokenize(tokenize)
     sources, references = zip(*test_rows(folder, test), strict=True)
     kinds: dict[str, Any] = {"engine": engine, "compute_type": compute_type}
     translate = Translate.from_run(folder, weights, make_model, ensemble, **kinds)

@@ -22,6 +22,7 @@ from keras_transformer._utils.checks import (
     check_rate,
     check_sizes,
 )
+from keras_transformer._utils.hdf5 import HDF5_DTYPES
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import PathLike, Tensor
 from keras_transformer.backends import backend_module
@@ -65,7 +66,8 @@ class _State:
         check_history(self.history)
         check_curve(self.curve)
         check_integers(0, MAX_EPOCHS, epoch=self.epoch)
-        check_integers(0, number_of_batches, batch=self.batch)
+        # With BPE-dropout, the number of batches differs from epoch to epoch.
+        check_integers(0, 2 * number_of_batches, batch=self.batch)
         check_numbers(0, sys.float_info.max, seconds=self.seconds)
         if type(self.totals) is not list or len(self.totals) != 3:
             raise ValueError(f"`totals` must be three numbers. Received: {excerpt(self.totals)}")
@@ -179,6 +181,7 @@ class Trainer:
         self.model = model
         self.optimizer = optimizer = keras.optimizers.get(optimizer)
         optimizer.build(model.trainable_variables)
+        _check_dtypes([*model.variables, *optimizer.variables])
         self.run = RunFolder(folder)
         self.patience = patience
         self.keep_weights = keep_weights
@@ -487,15 +490,25 @@ def _learning_rates(optimizer):
     On JAX, the optimizer itself can be read only at the end of an epoch. A user's schedule that is
     not registered with Keras cannot be computed apart from it: its first rate is returned.
     """
-    first = float(ops.convert_to_numpy(optimizer.learning_rate))
-    config = getattr(optimizer, "inner_optimizer", optimizer).get_config()["learning_rate"]
-    schedule = None
-    if isinstance(config, dict):
-        with contextlib.suppress(TypeError, ValueError):
+    first, schedule = float(ops.convert_to_numpy(optimizer.learning_rate)), None
+    # Keras raises a NotImplementedError for a schedule without `get_config`.
+    with contextlib.suppress(KeyError, NotImplementedError, TypeError, ValueError):
+        config = getattr(optimizer, "inner_optimizer", optimizer).get_config()["learning_rate"]
+        if isinstance(config, dict):
             schedule = keras.optimizers.schedules.deserialize(config)
     if schedule is None:
         return lambda updates: first
-    return lambda updates: float(ops.convert_to_numpy(schedule(updates - 1)))
+    steps = accumulation(optimizer)  # Keras counts the batches
+    return lambda updates: float(ops.convert_to_numpy(schedule(updates * steps - 1)))
+
+
+def _check_dtypes(variables):
+    for variable in variables:
+        if variable.dtype not in HDF5_DTYPES:
+            raise ValueError(
+                "Checkpoints cannot store this dtype: make the model with the dtype policy "
+                f'"float32" or "mixed_bfloat16". Received: {variable.path}, {variable.dtype}'
+            )
 
 
 def _check_batches(batches):

@@ -73,6 +73,19 @@ def test_replaces_a_folder(tmp_path):
     assert os.listdir(tmp_path / "model") == ["b"]
 
 
+def test_replacing_a_folder_twice_touches_nothing_else(tmp_path):
+    """A folder named like an old one stays; of a link to a folder, only the link is replaced."""
+    for name in ("old-model", "target"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").write_text("mine")
+    (tmp_path / "model").symlink_to("target")
+    for _ in range(2):
+        with atomic_replace(tmp_path / "model") as temporary:
+            temporary.mkdir()
+    assert sorted(os.listdir(tmp_path)) == ["model", "old-model", "target"]
+    assert all((tmp_path / name / "a").exists() for name in ("old-model", "target"))
+
+
 def test_a_file_replaces_neither_a_folder_nor_a_device(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("old")

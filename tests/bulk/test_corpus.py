@@ -153,6 +153,17 @@ def test_nothing_is_started_if_nothing_is_missing(ray, corpus):
     assert run_script("translate_corpus.py", *arguments, folder=corpus) == "1 shards in out\n"
 
 
+@pytest.mark.parametrize(
+    ("actors", "number", "message"), [(None, 0, "no CPU or GPU yet"), (3, 2, "for 2 actors only")]
+)
+def test_actors_that_would_wait_for_ever_are_refused(ray, actors, number, message):
+    from keras_transformer.bulk.cluster import check_actors
+
+    check_actors(None, "GPU", 2)
+    with pytest.raises(OSError, match=message):
+        check_actors(actors, "GPU", number)
+
+
 def test_a_missing_package_is_named(monkeypatch, corpus):
     monkeypatch.delitem(sys.modules, "keras_transformer.bulk.cluster", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)

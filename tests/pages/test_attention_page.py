@@ -305,3 +305,14 @@ def test_half_precision_models_are_supported(tmp_path):
 def test_a_text_that_is_too_long_is_refused():
     with pytest.raises(ValueError, match=r"takes at most 16 tokens.*Received: 27 tokens$"):
         text_views(make_bert(), TOKENIZER, " ".join([TEXTS[0]] * 5))
+
+
+def test_queries_and_keys_are_left_out_with_a_window():
+    """The page would show their products for keys that the window hides."""
+    tokenizer = WordPieceTokenizer.train(TEXTS, min_count=1)
+    for window, expected in ((None, False), (2, True)):
+        settings = BlockSettings(h=2, d_model=8, d_ff=8, n=1, window=window)
+        model = Bert(tokenizer.vocab_size, 16, settings)
+        model.build((None, None))
+        (view,) = text_views(model, tokenizer, TEXTS[0])
+        assert (view.queries is None) == (view.keys is None) == expected

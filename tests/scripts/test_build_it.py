@@ -43,9 +43,9 @@ def test_the_line_of_an_error_is_named(tmp_path):
     assert "has no attribute 'swap'" in output and f"(mine.py, line {line})" in output
     assert output.count("line ") == 1  # not that of the function as well
     path.write_text("x = 1\ny = (", encoding="utf-8")
-    assert "mine.py, line 2: '(' was never closed" in build(
-        tmp_path, "mine.py", "--check", expected=2
-    )
+    for flag in ("--check", "--diff"):
+        output = build(tmp_path, "mine.py", flag, expected=2)
+        assert "mine.py, line 2: '(' was never closed" in output
     path.write_text("x = 1\ny = x / 0", encoding="utf-8")
     output = build(tmp_path, "mine.py", "--check", expected=2)
     assert "mine.py, line 2: ZeroDivisionError" in output

@@ -52,6 +52,8 @@ def test_column_and_model_size_can_be_chosen(tmp_path):
     [
         (["--csv", "file.csv", "--column", "z"], "choose one of ['t', 'x']. Received: 'z'"),
         (["--csv", "file.csv"], "longer than a window of 12"),
+        (["--column", "x"], "--column and --data-limits require --csv"),
+        (["--plot", "test.txt"], "Give an image file, such as plot.png, .svg or .pdf"),
         (["--units", "-1"], "--units: must be an integer from 1 to 65536. Received: -1"),
         (["--steps", "0"], "--steps: must be an integer from 1 to 65536. Received: 0"),
     ],

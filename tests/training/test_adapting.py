@@ -90,6 +90,22 @@ def test_an_interrupted_adapted_run_resumes_exactly(folder, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
+def test_an_adapted_run_without_a_checkpoint_begins_again(folder, monkeypatch):
+    """A process that is killed in the first epoch leaves none."""
+    config, begun = adapted(folder, freeze="encoder"), []
+
+    def fail(trainer, *arguments):
+        begun.append(trainer.model.encoder.get_weights())
+        raise MemoryError
+
+    monkeypatch.setattr(kt.Trainer, "_train_epoch", fail)
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            kt.train_run(config, folder / "killed")
+    for x, y in zip(*begun, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
 @exhaustive_on_jax
 @pytest.mark.slow
 def test_a_published_marian_model_is_adapted_resumed_and_adapted_again(tmp_path):

@@ -87,3 +87,4 @@ def test_the_script_averages_checkpoints(run, tmp_path):
     out = run_script("average_checkpoints.py", run.path, "--last", "2", folder=tmp_path)
     assert "--weights average" in out and run.weights_file("average").exists()
     refusal("average_checkpoints.py", run.path, "--last", "9", folder=tmp_path)
+    refusal("average_checkpoints.py", run.path, "--last", "2", "--name", "best", folder=tmp_path)

@@ -6,6 +6,7 @@ import pytest
 from tiny import PAIRS, WORDS, make_dataset
 from translating import shared_translate
 
+from keras_transformer import evaluation
 from keras_transformer.evaluation import score
 from keras_transformer.inference.translate import Hypothesis
 from keras_transformer.pages.report_page import write_report
@@ -41,6 +42,17 @@ def test_the_report_is_right_about_a_known_system():
     assert report["exact"] == expected.exact and report["sentences"] == len(rows)
     assert all(x["translation"] == "falsch" for x in report["worst"])
     assert sum(group["sentences"] for group in report["by_length"]) == len(rows)
+
+
+def test_what_would_fail_after_translating_is_refused_before(tmp_path, monkeypatch):
+    def fail(tokenize):
+        raise RuntimeError("Japanese needs MeCab")
+
+    with pytest.raises(ValueError, match=r"such as report\.html\. Received: .*report\.json$"):
+        write_report(tmp_path / "report.json", {}, "title")
+    monkeypatch.setattr(evaluation, "BLEU", fail)
+    with pytest.raises(ImportError, match=r"needs MeCab\. Received: tokenize='ja-mecab'$"):
+        make_report(None, ROWS, "ja-mecab")
 
 
 def test_equal_systems_do_not_differ():

@@ -15,6 +15,7 @@ from keras_transformer.backends import backend_module
 from keras_transformer.runs.folder import build_run_model
 from keras_transformer.training.checkpoints import Checkpoints
 from keras_transformer.training.run import make_optimizer, number_of_epochs, number_of_updates
+from keras_transformer.training.trainer import _learning_rates
 
 EPOCHS = 3
 CONFIG = RunConfig(d_model=32, h=2, d_ff=64, n=1, warmup_steps=20, learning_rate_scale=0.3)
@@ -36,6 +37,25 @@ def make_trainer(dataset, folder, scale=None, **options):
     if scale and dtype == "mixed_float16":
         trainer.optimizer.dynamic_scale.assign(scale)
     return trainer
+
+
+def test_the_curve_has_the_learning_rates_of_the_optimizer():
+    schedule = keras.optimizers.schedules.PiecewiseConstantDecay([3], [0.5, 0.25])
+    optimizer = keras.optimizers.SGD(schedule, gradient_accumulation_steps=4)
+    assert [_learning_rates(optimizer)(updates) for updates in (1, 2)] == [0.5, 0.25]
+
+    class Unregistered(keras.optimizers.schedules.LearningRateSchedule):
+        def __call__(self, step):
+            return 0.125
+
+    assert _learning_rates(keras.optimizers.SGD(Unregistered()))(9) == 0.125
+
+
+def test_dtypes_that_checkpoints_cannot_store_are_refused(dataset, tmp_path):
+    tokenizers = (dataset.source_tokenizer, dataset.target_tokenizer)
+    model = build_run_model(CONFIG, tokenizers, "bfloat16")
+    with pytest.raises(ValueError, match=r'"mixed_bfloat16"\. Received: .*, bfloat16$'):
+        Trainer(model, "adam", tmp_path)
 
 
 def make_batches(dataset, accumulation=1, **options):

@@ -52,6 +52,7 @@ function strongestKey(query) {
 }
 
 function chooseKind(kind) {
+  if (!state.result) return; // the next translation is not complete
   Object.assign(state, { kind, query: kind === "encoder" ? 0 : state.step });
   showAttention();
 }

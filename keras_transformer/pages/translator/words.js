@@ -19,6 +19,7 @@ function makeWord(step, i) {
 }
 
 function selectStep(step) {
+  if (!state.result) return; // the next translation is not complete
   stopPlaying();
   showStep(step);
 }
@@ -102,6 +103,7 @@ function play() {
     stopPlaying();
     return;
   }
+  if (!state.result) return; // the next translation is not complete
   state.shown = 1;
   showStep(0);
   find("play").textContent = "■ stop";

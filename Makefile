@@ -126,7 +126,7 @@ results-pickle: .venv/tensorflow
 results-default results-candidates results-blocks: results-%: .venv/tensorflow ## quality: three seeds of each run
 	$(BIN)/python benchmarks/results.py $* $(ARGS)
 
-results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names, three seeds (4 hours); ARGS="--seeds 1"
+results-multi30k: .venv/tensorflow ## Multi30k from the files that its recipe names, three seeds (5 hours); ARGS="--seeds 1"
 	$(BIN)/python benchmarks/multi30k.py $(ARGS)
 
 results-translators: .venv/tensorflow ## the three translators of docs/course.md

@@ -35,7 +35,7 @@ def read_arguments():
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--tests", nargs="+", default=["test_2016_flickr"], help="names of files")
     parser.add_argument(
-        "--epochs", type=int, nargs=2, default=[24, 12], help="of both directions and of one"
+        "--epochs", type=int, nargs=2, default=[28, 14], help="of both directions and of one"
     )
     return parser.parse_args()
 

@@ -68,10 +68,11 @@ def run(arguments):
 
 
 def _write_report(arguments, engine, options):
-    from keras_transformer.pages.report_page import write_report
+    from keras_transformer.pages.report_page import report_files, write_report
     from keras_transformer.training.report import make_report
     from keras_transformer.training.run import test_rows
 
+    report_files(arguments.report)  # refuses a wrong path before the translation
     translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
     against = kt.Translate.from_run(arguments.against, **engine) if arguments.against else None
     rows = test_rows(arguments.run, arguments.test)

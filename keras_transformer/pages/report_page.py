@@ -36,14 +36,20 @@ def write_report(path: PathLike, report: dict[str, Any], title: str) -> None:
         OSError: if a file cannot be written; existing files are then unchanged.
         ValueError: if the suffix of `path` is that of the other file.
     """
-    page, data = Path(path), Path(path).with_suffix(".json")
-    if page == data:
-        raise ValueError(f"Give the path of a web page, such as report.html. Received: {path}")
+    page, data = report_files(path)
     report_text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
     for file, text in ((data, report_text), (page, _page(report, title))):
         with atomic_replace(file) as temporary:
             # The title may be the name of a folder that is not UTF-8.
             temporary.write_text(text, encoding="utf-8", errors="replace")
+
+
+def report_files(path):
+    """Returns the paths of the page and the JSON file; a ValueError if they are the same."""
+    page, data = Path(path), Path(path).with_suffix(".json")
+    if page == data:
+        raise ValueError(f"Give the path of a web page, such as report.html. Received: {path}")
+    return page, data
 
 
 def _page(report, title):

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import io
 import os
 import sys
 
@@ -92,10 +93,11 @@ def _exit(code, line):
 
 
 def _open_standard_streams():
-    """Connects closed standard streams to the null device.
+    """Connects closed standard streams to the null device, and lets standard output show all text.
 
     Otherwise the next file that is opened takes the number of the closed stream, and messages that
-    libraries write to this number end up in the file.
+    libraries write to this number end up in the file; and a character that the encoding of standard
+    output lacks, as in a pipe on Windows, would end the command.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
@@ -104,6 +106,8 @@ def _open_standard_streams():
                 os.dup2(null, number)
                 os.close(null)
             setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -79,6 +79,13 @@ def test_a_closed_stream_is_the_null_device(tmp_path, redirection):
     assert file.read_text() == "data"
 
 
+def test_an_encoding_without_a_character_does_not_end_a_command(monkeypatch):
+    """The encoding of a pipe on Windows has no arrow, which samples of translations show."""
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    done = command("print('a \u2192 b')")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a \\u2192 b\n", "")
+
+
 def test_a_full_disk_behind_standard_output_is_reported():
     done = command("print('out')", "> /dev/full")
     assert done.returncode == 2

@@ -28,6 +28,11 @@ def run(arguments):
 
     run_folder = kt.RunFolder(arguments.run)
     files = run_folder.epoch_weights()
+    if not files:
+        raise ValueError(
+            f"{run_folder.path} has kept no weights of its epochs: train a new run with "
+            f"--keep-weights {arguments.last}. Received: --last {arguments.last}"
+        )
     if arguments.last > len(files):
         raise ValueError(
             f"{run_folder.path} has the weights of {len(files)} epochs: lower --last, or train "

@@ -73,7 +73,9 @@ def _write_report(arguments, engine, options):
     from keras_transformer.training.run import test_rows
 
     report_files(arguments.report)  # refuses a wrong path before the translation
-    translate = kt.Translate.from_run(arguments.run, **load_options(arguments))
+    loading = load_options(arguments)
+    translate = kt.Translate.from_run(arguments.run, **loading)
+    engine["make_model"] = loading["make_model"]
     against = kt.Translate.from_run(arguments.against, **engine) if arguments.against else None
     rows = test_rows(arguments.run, arguments.test)
     report = make_report(translate, rows, arguments.tokenize, against, **options)

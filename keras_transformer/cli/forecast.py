@@ -49,6 +49,10 @@ def run(arguments):
     _set_defaults(arguments)
     training, test = _read_windows(arguments)
     import_backend(tuned=True)
+    if arguments.plot:
+        from keras_transformer.plotting._figures import image_format
+
+        image_format(arguments.plot)  # refuses what could not be written after the training
 
     import keras
 
@@ -68,10 +72,6 @@ def run(arguments):
 def _check(arguments):
     if not arguments.csv and (arguments.column or arguments.data_limits != 1):
         raise ValueError("--column and --data-limits require --csv")
-    if arguments.plot:
-        from keras_transformer.plotting._figures import image_format
-
-        image_format(arguments.plot)  # refuses what could not be written after the training
 
 
 def _set_defaults(arguments):

@@ -5,6 +5,7 @@ import os
 
 from keras_transformer.cli.arguments import add_data_limits
 from keras_transformer.cli.run_flags import add_run_flag
+from keras_transformer.cli.startup import import_backend
 from keras_transformer.runs.config import RunConfig
 
 # Fields of `RunConfig` that are flags of --tokenize.
@@ -84,9 +85,11 @@ def _clean(arguments):
     _refuse(given, [*_TOKENIZING, "validation", "test", "vocabularies"], "without --tokenize")
     from keras_transformer.data.cleaning import clean_pairs
     from keras_transformer.data.pair_report import pair_report
-    from keras_transformer.data.pairs import read_pairs, write_pairs
+    from keras_transformer.data.pairs import check_suffix, read_pairs, write_pairs
 
     _check_output(arguments)
+    if arguments.output is not None:
+        check_suffix(arguments.output)  # before a large file is read
     pairs = read_pairs(
         arguments.input, arguments.target_file, arguments.data_limits, arguments.columns
     )
@@ -119,6 +122,7 @@ def _tokenize(arguments):
         )
     settings = {name: given[name] for name in _TOKENIZING if name in given}
     RunConfig(**settings)
+    import_backend()
     from keras_transformer.data.dataset import PrepareDataset
     from keras_transformer.data.pairs import read_pairs
     from keras_transformer.training.adapting import parent_folder

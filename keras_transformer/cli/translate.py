@@ -125,7 +125,9 @@ def _read_document(arguments, options):
         return None
     if _with_scores(options):
         raise ValueError("a document has one translation: leave --n-best out")
-    return kt.Document.read(arguments.file, arguments.document)
+    from keras_transformer.data.documents import Document  # does not import Keras
+
+    return Document.read(arguments.file, arguments.document)
 
 
 @contextlib.contextmanager

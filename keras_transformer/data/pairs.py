@@ -100,6 +100,12 @@ def read_pairs(
     return pairs
 
 
+def check_suffix(path):
+    """Raises a ValueError unless `write_pairs` has a format for the suffix of a path."""
+    if Path(path).suffix.lower() not in _WRITERS:
+        raise ValueError(f"Use the suffix .tsv or .pkl, which selects the format. Received: {path}")
+
+
 def write_pairs(path: PathLike, pairs: Iterable[tuple[str, str]]) -> None:
     """Writes sentence pairs to a file that `read_pairs` reads.
 
@@ -122,9 +128,8 @@ def write_pairs(path: PathLike, pairs: Iterable[tuple[str, str]]) -> None:
     """
     # Resolved, because replacing a symbolic link would leave its target unchanged.
     path, rows = Path(path).resolve(), [tuple(pair) for pair in pairs]
-    encode, forbidden = _WRITERS.get(path.suffix.lower(), (None, ""))
-    if not encode:
-        raise ValueError(f"Use the suffix .tsv or .pkl, which selects the format. Received: {path}")
+    check_suffix(path)
+    encode, forbidden = _WRITERS[path.suffix.lower()]
     if not rows:
         raise ValueError(f"Give at least one pair to write to {path}. Received: none")
     _check_text(rows, forbidden + _SURROGATES)

@@ -8,7 +8,7 @@ from typing import Any, Self, overload
 import keras
 import numpy as np
 
-from keras_transformer._utils.checks import check_sizes
+from keras_transformer._utils.checks import check_length, check_sizes
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.special_tokens import END_ID, START_ID, UNKNOWN_ID
 from keras_transformer._utils.types import PathLike, Texts
@@ -27,6 +27,7 @@ from keras_transformer.inference.sentences import (
     draw_random_numbers,
     trim_padding,
 )
+from keras_transformer.layers.position_embedding import PositionEmbeddingLayer
 from keras_transformer.models import LSTMLanguageModel, TransformerLanguageModel
 
 _TRANSLATION_OPTIONS = ("n_best", "min_length_ratio", "max_length_ratio", *TEXT_OPTIONS)
@@ -121,7 +122,8 @@ class Generate:
 
         Raises:
             TypeError: if `texts` has another type, or an option does not exist or apply.
-            ValueError: if an option is out of range.
+            ValueError: if an option is out of range, or a text and `max_tokens` are longer than the
+                learned positions of the model.
         """
         if isinstance(texts, str):
             return self([texts], max_tokens, **options)[0]
@@ -163,7 +165,7 @@ class Generate:
         return self._stream(text, max_tokens, SearchOptions(**options))
 
     def _stream(self, text, max_tokens, options):
-        given = self._encode(text)
+        given = self._encode(text, max_tokens)
         # The last tokens of the text are decoded with the new ones, which may belong together.
         context, found = given[-8:], []
         written = self.tokenizer.decode(context)
@@ -195,8 +197,11 @@ class Generate:
     def _layer_steps(self):
         return LayerSteps(self._stepwise_model, self.jit_compile)
 
-    def _encode(self, text):
+    def _encode(self, text, max_tokens):
         ids = self.tokenizer.encode(text)
+        embedding = getattr(self.model, "embedding", None)
+        if isinstance(embedding, PositionEmbeddingLayer):  # it has no further positions
+            check_length(len(ids) + max_tokens, seq_length=embedding.seq_length)
         if not ids and getattr(self.model, "hide_start", False):
             raise ValueError(
                 "This model has no start token: give a text of one token or more. "
@@ -205,7 +210,7 @@ class Generate:
         return ids
 
     def _continue(self, texts, max_tokens, options):
-        forced = [self._encode(text) for text in texts]
+        forced = [self._encode(text, max_tokens) for text in texts]
         if any(self._ends & set(ids) for ids in forced):
             raise ValueError(
                 "A text contains an end token, such as that of a chat: use `stream`. "

@@ -179,7 +179,8 @@ def probe(model):
         A dictionary of "source" and "target", int32 arrays of two rows.
     """
     size, random = getattr(model, "vocab_size", None), np.random.default_rng(0)
-    limits = (getattr(model, f"{x}_seq_length", None) for x in ("enc", "dec"))
+    limit = getattr(model, "seq_length", None)
+    limits = (getattr(model, f"{x}_seq_length", limit) for x in ("enc", "dec"))
     sizes = (getattr(model, f"{x}_vocab_size", size) for x in ("enc", "dec"))
     source, target = (
         random.integers(1, size, (2, min(length, limit or length)), "int32")

@@ -9,6 +9,7 @@ from keras_transformer._utils.special_tokens import END_ID
 from keras_transformer.backends import backend_module
 from keras_transformer.inference.model_search import forward, is_close, probe
 from keras_transformer.models.ensemble import numpy_model, supports_numpy_search
+from keras_transformer.models.lora import dense_layers
 
 
 class ModelCopy:
@@ -23,7 +24,9 @@ class ModelCopy:
         self._model = model
         self._make = make
         self._lock = threading.Lock()
-        self._changed = None  # function, created on first use
+        self._layers = dense_layers(model)
+        self._adapted = None  # which of them have adapters
+        self._changed = None  # function of the present weights, created on first use
         self._copy = None
 
     def get(self, check_weights):
@@ -34,8 +37,10 @@ class ModelCopy:
                 TensorFlow.
         """
         with self._lock:  # the other threads wait, because only one of them sees the change
-            if check_weights and self._changed is None:
+            adapted = [layer.lora_enabled for layer in self._layers]
+            if check_weights and self._adapted != adapted:
                 self._changed = backend_module().change_detector(self._model.weights)
+                self._adapted = adapted
             has_changed = check_weights and self._changed()
             if self._copy is None or has_changed:
                 self._copy = self._make(self._model)

@@ -140,8 +140,8 @@ class Translate:
             folder: path of the run folder. None loads the run below `runs/` with the newest
                 weights, or the bundled one if there is none, and prints which it is.
             weights: name of the weights, see `RunFolder.read_model`.
-            make_model: function that makes the model of the run, see `train_run`; only for a run
-                with a model of your own.
+            make_model: function that makes the model of the run, see `train_run`; used for the
+                runs with a model of your own.
             ensemble: folders of further runs with the same vocabularies. The translations are those
                 of an `Ensemble`.
             **kwargs: further arguments of `Translate`, such as `engine`.

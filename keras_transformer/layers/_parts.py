@@ -58,13 +58,7 @@ class PartsMixin:
 
     def get_config(self) -> dict[str, Any]:
         config, parts = super().get_config(), parts_of(self)  # type: ignore[misc]
-        quantized = keras.dtype_policies.QuantizedDTypePolicy
-        if any(isinstance(x.dtype_policy, quantized) for x in walk(self)):
-            raise ValueError(
-                "A quantized model cannot be saved, because it could not be loaded: save it before "
-                "`quantize`, or export the translator with int8 to CTranslate2. "
-                f"Received: quantized parts of {type(self).__name__}"
-            )
+        check_not_quantized(self)  # it could not be loaded
         replaced = {
             name: part
             for name, part in parts.items()
@@ -80,6 +74,17 @@ class PartsMixin:
         for name, part in _deserialize(parts).items() if parts else ():
             setattr(layer, name, part)
         return layer
+
+
+def check_not_quantized(layer):
+    """Raises a ValueError if a layer or a part of it is quantized."""
+    quantized = keras.dtype_policies.QuantizedDTypePolicy
+    if any(isinstance(x.dtype_policy, quantized) for x in walk(layer)):
+        raise ValueError(
+            "A quantized model cannot be saved or exported: do so before `quantize`; a translator "
+            "can be exported with int8 to CTranslate2. "
+            f"Received: quantized parts of {type(layer).__name__}"
+        )
 
 
 def parts_of(layer):

@@ -5,9 +5,10 @@ from typing import Any, Self
 import keras
 
 from keras_transformer.models.bert import Bert
+from keras_transformer.models.lora import AdaptableModel
 
 
-class ModelWithHead(keras.Model):
+class ModelWithHead(AdaptableModel):
     """Base class of models with a task head on an encoder, `body`: (B, S) ids -> (B, S, D).
 
     A pooler of the body that the head does not use would get no gradients, and Keras would warn of

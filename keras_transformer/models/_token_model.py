@@ -4,8 +4,10 @@ from typing import Any
 
 import keras
 
+from keras_transformer.models.lora import AdaptableModel
 
-class TokenModel(keras.Model):
+
+class TokenModel(AdaptableModel):
     """A model of token ids, (B, T), which is exported for sequences of any length."""
 
     def export(

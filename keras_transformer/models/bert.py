@@ -12,6 +12,7 @@ from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.segment_embedding import SegmentEmbedding
 from keras_transformer.masks import padding_mask
+from keras_transformer.models.lora import AdaptableModel
 from keras_transformer.pretrained.bert import BERT_HEADS, bert_arguments, load_bert, read_checkpoint
 from keras_transformer.pretrained.checkpoint import Checkpoint
 from keras_transformer.settings import BlockSettings, names_ours
@@ -20,7 +21,7 @@ POOLERS = ("tanh", "relu", None)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Bert(SettingsMixin, keras.Model):
+class Bert(SettingsMixin, AdaptableModel):
     """The BERT encoder; without segments and pooler, DistilBERT.
 
     It is called on token ids padded with 0, `[CLS] text [SEP]` or `[CLS] text [SEP] text [SEP]`,

@@ -7,7 +7,7 @@ from keras import ops
 from keras_transformer._utils.extras import import_ctranslate2
 from keras_transformer._utils.special_tokens import END_ID, PADDING_ID, START_ID, UNKNOWN_ID
 from keras_transformer.layers import sinusoidal_encoding
-from keras_transformer.layers._parts import changed_part
+from keras_transformer.layers._parts import changed_part, check_not_quantized
 from keras_transformer.models.transformer import TransformerModel
 
 _FORBIDDEN_BIAS = -3e4  # far below all logits and still finite in float16
@@ -51,10 +51,12 @@ def write_ctranslate2(model, tokens, folder, positions, allow_unknown=False, qua
 def _check_model(model):
     if not isinstance(model, TransformerModel) or not model.built:
         raise ValueError(f"CTranslate2 takes only a built `TransformerModel`. Received: {model!r}")
+    check_not_quantized(model)
     if changed := changed_part(model):
         raise ValueError(
             'CTranslate2 has only the layers of the published models: choose the engine "layers", '
-            f"or export this model with `export_saved_model`. Received: {changed}"
+            "or export this model with `export_saved_model` (`--to saved_model`). "
+            f"Received: {changed}"
         )
     settings = model.settings
     if settings.d_k != settings.d_v or settings.h * settings.d_k != settings.d_model:
@@ -66,7 +68,8 @@ def _check_model(model):
     if newer := settings.newer(known=_KNOWN):
         raise ValueError(
             'CTranslate2 cannot express all layers of this model: choose the engine "layers", or '
-            f"export it with `export_saved_model`. Received: {', '.join(newer)}"
+            "export it with `export_saved_model` (`--to saved_model`). "
+            f"Received: {', '.join(newer)}"
         )
     if keras.activations.get(settings.activation) not in _ACTIVATIONS:
         raise ValueError(

@@ -54,8 +54,10 @@ class Ensemble(Translator):
             )
         self.models = tuple(models)
         [(self.enc_vocab_size, self.dec_vocab_size)] = sizes
-        lengths = [x for model in models if (x := getattr(model, "dec_seq_length", None))]
-        self.dec_seq_length = min(lengths, default=None)
+        self.enc_seq_length, self.dec_seq_length = (
+            min((x for model in models if (x := getattr(model, name, None))), default=None)
+            for name in ("enc_seq_length", "dec_seq_length")
+        )
         self.built = True
 
     def encode(self, encoder_input: Tensor, training: bool | None = None) -> Any:

@@ -6,7 +6,13 @@ from typing import Any, Self
 import keras
 from keras import ops
 
-from keras_transformer._utils.checks import check_axes, check_optional_size, check_rate, check_sizes
+from keras_transformer._utils.checks import (
+    check_axes,
+    check_length,
+    check_optional_size,
+    check_rate,
+    check_sizes,
+)
 from keras_transformer._utils.special_tokens import PADDING_ID, START_ID
 from keras_transformer._utils.types import PathLike, Shape, Tensor
 from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers, build_part
@@ -248,6 +254,7 @@ class TransformerLanguageModel(SettingsMixin, TokenModel):
             Logits, (B, T, V).
         """
         check_axes(2, "(B, T)", tokens=tokens)
+        check_length(tokens.shape[1], seq_length=self.seq_length)
         not_padding = ops.cast(ops.not_equal(tokens, PADDING_ID), "int32")
         # Padding on the left does not count: the first token has position 0.
         left_padding = ops.expand_dims(ops.argmax(not_padding, axis=1), 1)

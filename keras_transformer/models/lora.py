@@ -48,7 +48,7 @@ def enable_lora(model: keras.Model, rank: int, alpha: float | None = None) -> No
     """
     check_integers(1, _MAX_RANK, rank=rank)
     check_positive(**given(alpha=alpha))
-    layers = _dense_layers(model)
+    layers = dense_layers(model)
     if not model.built or not layers or any(layer.lora_enabled for layer in layers):
         raise ValueError(
             "Adapters are added once to a built model with Transformer layers. "
@@ -74,7 +74,7 @@ def save_lora(model: keras.Model, path: PathLike) -> None:
     Example:
         kt.save_lora(model, "adapters.safetensors")
     """
-    layers = _dense_layers(model)
+    layers = dense_layers(model)
     if not has_lora(model):
         raise ValueError(f"Call `enable_lora` first. Received: {type(model).__name__}")
     arrays = {
@@ -93,7 +93,7 @@ def merged_in_float32(model: Any) -> Iterator[None]:
 
     Otherwise it saves the merged weights in the dtype of the computations.
     """
-    layers = [layer for layer in _dense_layers(model) if layer.lora_enabled]
+    layers = [layer for layer in dense_layers(model) if layer.lora_enabled]
     policies = [layer.dtype_policy for layer in layers]
     try:
         for layer in layers:
@@ -102,6 +102,20 @@ def merged_in_float32(model: Any) -> Iterator[None]:
     finally:
         for layer, policy in zip(layers, policies, strict=True):
             layer.dtype_policy = policy
+
+
+class AdaptableModel(keras.Model):
+    """A model that is saved with its adapters merged in float32, whatever it computes in."""
+
+    def save(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        """Saves the model, see `keras.Model.save`."""
+        with merged_in_float32(self):
+            super().save(filepath, *args, **kwargs)
+
+    def save_weights(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        """Saves the weights, see `keras.Model.save_weights`."""
+        with merged_in_float32(self):
+            super().save_weights(filepath, *args, **kwargs)
 
 
 def load_lora(model: keras.Model, path: PathLike) -> None:
@@ -125,7 +139,7 @@ def load_lora(model: keras.Model, path: PathLike) -> None:
     try:
         with safe_open(Path(path), framework="numpy") as file:
             rank, alpha = _read_numbers(file.metadata() or {}, path)
-            layers = _dense_layers(model)
+            layers = dense_layers(model)
             found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
             expected: dict[str, tuple[int, int]] = {}
             for i, layer in enumerate(layers):
@@ -154,7 +168,7 @@ def load_lora(model: keras.Model, path: PathLike) -> None:
 
 def has_lora(model: Any) -> bool:
     """Returns whether a model has adapters."""
-    return any(layer.lora_enabled for layer in _dense_layers(model))
+    return any(layer.lora_enabled for layer in dense_layers(model))
 
 
 def _read_numbers(metadata, path):
@@ -169,7 +183,7 @@ def _read_numbers(metadata, path):
     return rank, alpha
 
 
-def _dense_layers(model):
+def dense_layers(model):
     """Returns the dense layers of the Transformer layers, each once."""
     stacks = [part for part in walk(model) if isinstance(part, TransformerStack)]
     layers = [part for stack in stacks for part in walk(stack)]

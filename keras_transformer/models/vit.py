@@ -12,11 +12,12 @@ from keras_transformer.layers._parts import build_further_layers, build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
+from keras_transformer.models.lora import AdaptableModel, has_lora
 from keras_transformer.settings import BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class VisionTransformer(SettingsMixin, keras.Model):
+class VisionTransformer(SettingsMixin, AdaptableModel):
     """The Vision Transformer: patch embeddings, a pre-norm encoder and a classification head.
 
     The paper pre-trains with a hidden layer in the head (`d_head`) and fine-tunes with a linear
@@ -117,7 +118,7 @@ class VisionTransformer(SettingsMixin, keras.Model):
             all other weights. Position embeddings are interpolated to the new image size.
 
         Raises:
-            ValueError: if this model is not built.
+            ValueError: if this model is not built, or has the adapters of `enable_lora`.
 
         Example:
             >>> settings = kt.BlockSettings(h=2, d_model=16, d_ff=32, n=1)
@@ -131,6 +132,11 @@ class VisionTransformer(SettingsMixin, keras.Model):
             raise ValueError(
                 "The model has no weights to copy: train it or load it first. "
                 f"Received: {self.name}, not built"
+            )
+        if has_lora(self):
+            raise ValueError(
+                "Adapters are not copied: save the model, which merges them, and load it with "
+                f"`keras.saving.load_model` first. Received: {self.name} with adapters"
             )
         size = self.embedding.image_size if image_size is None else image_size
         config = {**self.get_config(), "num_classes": num_classes, "image_size": size}

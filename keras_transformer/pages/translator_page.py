@@ -17,7 +17,7 @@ from keras_transformer._utils.types import PathLike
 from keras_transformer.export._tokenizers import check_tokenizers
 from keras_transformer.export.float16 import to_float16
 from keras_transformer.inference.translate import Translate
-from keras_transformer.layers._parts import changed_part
+from keras_transformer.layers._parts import changed_part, check_not_quantized
 from keras_transformer.models.transformer import TransformerModel
 from keras_transformer.pages._assembly import content_hash, fill, read_parts, to_json
 from keras_transformer.runs.folder import RunFolder
@@ -148,15 +148,16 @@ def _check_model(model):
             "Only a built `TransformerModel` can be exported to a page. "
             f"Received: {type(model).__name__}"
         )
+    check_not_quantized(model)
     if changed := changed_part(model):
         raise ValueError(
             "A page has only the layers of this package: export this model with "
-            f"`export_saved_model`. Received: {changed}"
+            f"`export_saved_model` (`--to saved_model`). Received: {changed}"
         )
     if newer := model.settings.newer():
         raise ValueError(
             "A page computes the layers of 2017 and rotary positions only: export this model with "
-            f"`export_saved_model`. Received: {', '.join(newer)}"
+            f"`export_saved_model` (`--to saved_model`). Received: {', '.join(newer)}"
         )
     if model.settings.activation not in _ACTIVATIONS:
         raise ValueError(

@@ -6,7 +6,7 @@ import numpy as np
 from keras import ops
 from matplotlib.figure import Figure
 
-from keras_transformer._utils.special_tokens import START_ID
+from keras_transformer._utils.special_tokens import PADDING_ID, START_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.layers.record_attention import record_attention
 from keras_transformer.models.transformer import TransformerModel
@@ -88,7 +88,9 @@ def _numbers(translate, sentence, position, layer, head):
         )
     ids = [_ids(translate.source_tokenizer, hypothesis.source_tokens)]
     written = hypothesis.tokens[:position]
-    target = np.array([[START_ID, *_ids(translate.target_tokenizer, written)]], "int32")
+    # Keras warns of a softmax over the single position of a start token, but not with padding.
+    prefix = [START_ID, *_ids(translate.target_tokenizer, written), PADDING_ID]
+    target = np.array([prefix], "int32")
     source = np.array(ids, "int32")
     encoded = model.encode(source)
     attention = layers[layer].cross_attention
@@ -98,8 +100,8 @@ def _numbers(translate, sentence, position, layer, head):
     _check_index(head=head, number=len(weights))
     values = _array(attention.project(encoded, encoded)[1])[0]  # (M, S, d_v)
     head %= len(weights)
-    weights, values = weights[head, -1], values[head * len(values) // len(weights)]
-    probabilities = _array(ops.softmax(logits[0, -1]))
+    weights, values = weights[head, position], values[head * len(values) // len(weights)]
+    probabilities = _array(ops.softmax(logits[0, position]))
     best = probabilities.argsort()[::-1][:_WORDS]
     words = translate.target_tokenizer.tokens(best)
     embedding = _array(model.source_embedding(source))[0]

@@ -40,6 +40,7 @@ SCORED_COLUMNS = (*HISTORY_COLUMNS, "validation_bleu")
 # Makes a model from a `RunConfig`, or None, and the sizes of source and target vocabulary.
 MakeModel: TypeAlias = Callable[[Any, int, int], Any]
 
+_WEIGHTS = ".weights.h5"
 _BYTES_PER_PARAMETER = 2  # at least, in float16
 
 
@@ -68,7 +69,7 @@ class RunFolder:
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
-        self.weights = self.path / "weights" / "best.weights.h5"
+        self.weights = self.path / "weights" / f"best{_WEIGHTS}"
         self.history = self.path / "history.csv"
         self.curve = self.path / "curve.csv"
         self.curves = self.path / "curves.png"
@@ -236,7 +237,7 @@ class RunFolder:
         """Writes the weights of a model to `weights_file(name)`."""
         with atomic_replace(self.weights_file(name)) as temporary:
             reserve(temporary, model.variables)
-            with merged_in_float32(model):
+            with merged_in_float32(model):  # of any class
                 model.save_weights(temporary)
         if name == "best" and has_lora(model):
             save_lora(model, self.weights.with_name("adapters.safetensors"))
@@ -253,7 +254,7 @@ class RunFolder:
 
     def weights_file(self, name: str) -> Path:
         """Returns the path of the weights of the given name."""
-        return self.weights.with_name(f"{name}.weights.h5")
+        return self.weights.with_name(f"{name}{_WEIGHTS}")
 
     def read_model(
         self,
@@ -267,14 +268,17 @@ class RunFolder:
             dtype: dtype policy of the model. The weights are always stored in float32.
             weights: name of the weights, such as "best", "average" or "epoch-0012".
             make_model: the function that made the model of the run, see `train_run`; it is called
-                with the `RunConfig`, or None if the run has none. None: a model of the library.
+                with the `RunConfig`, or None if the run has none. It is not needed, and not used,
+                for a model of the library.
 
         Returns:
             A built model.
         """
         description, model = self._read_description(), None
+        if not self.weights_file(weights).exists() and self.weights.exists():
+            raise FileNotFoundError(self._describe_missing(weights))
         file = self._require(self.weights_file(weights))
-        if make_model is None:
+        if description.made_by_library or make_model is None:
             description.check_made_by_library(self.path)
         else:  # an error of the user's function is not one of the file
             config = self.read_config() if self._described_by == self._config else None
@@ -310,7 +314,23 @@ class RunFolder:
             return ModelDescription.from_config(self.read_config(), sizes)
         return ModelDescription.from_json(read_text(self._model), self._model)
 
+    def _describe_missing(self, weights):
+        names = sorted(
+            x.name.removesuffix(_WEIGHTS) for x in self.weights.parent.glob(f"*{_WEIGHTS}")
+        )
+        average = command_line("average-checkpoints", self.path)
+        return (
+            f"{self.path} has no weights {excerpt(weights)}, but {names}. A run that was trained "
+            f"with --keep-weights has those of its last epochs, which are averaged with: {average}"
+        )
+
     def _read_digests(self):
+        if not self._data.exists() and self.weights.exists():
+            begin = command_line("train", "--from", self.path, "--data", "FILE", "--run", "NEW")
+            raise FileNotFoundError(
+                f"{self.path} translates, but cannot be resumed, because it has no "
+                f"{self._data.name}. Begin a run with its weights: {begin}"
+            )
         try:
             return read_json(self._require(self._data))
         except ValueError as error:

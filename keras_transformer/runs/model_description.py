@@ -132,9 +132,14 @@ class ModelDescription:
             )
         return _CLASSES[self.kind].from_config(self.options)
 
+    @property
+    def made_by_library(self):
+        """Whether `make` can make the model, not only a function of the user."""
+        return self.kind != _CHANGED
+
     def check_made_by_library(self, path):
         """Raises a ValueError if only a function of the user can make the model of a run."""
-        if self.kind == _CHANGED:
+        if not self.made_by_library:
             function = self.options.get("function", "function")
             raise ValueError(
                 f"{path} was trained with a model of your own: pass the {str(function)[:200]} that "

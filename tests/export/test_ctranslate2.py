@@ -274,6 +274,13 @@ def test_unbuilt_and_recurrent_models_are_refused(tmp_path):
             export_ctranslate2(Translate(model, SOURCE, TARGET), tmp_path / "exported")
 
 
+def test_a_quantized_model_is_refused(tmp_path):
+    model = random_model()
+    model.decoder.layers[0].feed_forward.inner.quantize("int8")
+    with pytest.raises(ValueError, match="do so before `quantize`"):
+        export_ctranslate2(Translate(model, SOURCE, TARGET), tmp_path / "exported")
+
+
 @pytest.mark.parametrize("quantization", ["int4", "float32", 8, ""])
 def test_an_unknown_quantization_is_refused(quantization, export, tmp_path):
     with pytest.raises(ValueError, match=rf"None, 'int8'.*Received: {quantization!r}"):

@@ -96,6 +96,20 @@ def test_an_ensemble_of_equal_models_translates_as_one():
     assert set(best.attention) == {"encoder", "causal", "cross"}
 
 
+@pytest.mark.parametrize("engine", ["numpy", "layers"])
+def test_the_shortest_limits_are_those_of_an_ensemble(engine):
+    sizes = (model := make_models(1)[0]).enc_vocab_size, model.dec_vocab_size
+    models = [TransformerModel(*sizes, n, n, settings=SETTINGS) for n in (9, 7)]
+    for model in models:
+        model.build(((None, None), (None, None)))
+    translate = make_translate(Ensemble(models), engine=engine)
+    word = PAIRS[0][0].split()[0]
+    [[best]] = translate.hypotheses([" ".join([word] * 6)])
+    assert len(best.tokens) <= 7
+    with pytest.raises(ValueError, match=r"at most 6 tokens\. Received: 7"):
+        translate(" ".join([word] * 7))
+
+
 def test_refuses_other_vocabularies_and_single_models():
     models = [TransformerModel(9, size, settings=SETTINGS) for size in (9, 8)]
     for wrong in (models, models[:1]):

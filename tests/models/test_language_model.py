@@ -110,6 +110,23 @@ class TestLanguageModel(ModelContract):
             assert x.shape[0] == 4
 
 
+@pytest.mark.every_backend
+def test_a_text_has_at_most_as_many_tokens_as_positions():
+    tokenizer = kt.WordTokenizer.train(["a b c d e"])
+    settings = kt.BlockSettings(h=2, d_model=8, d_ff=12, n=1)
+    model = TransformerLanguageModel(tokenizer.vocab_size, 8, settings)
+    model.build((None, None))
+    generate = kt.Generate(model, tokenizer)  # of a model with fewer positions than a probe
+    assert generate("a b", max_tokens=3).startswith("a b")
+    with pytest.raises(ValueError, match="length of 9, seq_length=8"):
+        model(np.ones((1, 9), "int32"))
+    model = TransformerLanguageModel(tokenizer.vocab_size, 8, settings)
+    model.embedding = kt.PositionEmbeddingLayer(8, tokenizer.vocab_size, 8)
+    model.build((None, None))
+    with pytest.raises(ValueError, match="length of 9, seq_length=8"):
+        kt.Generate(model, tokenizer)("a b", max_tokens=7)
+
+
 def test_parameter_count_matches_the_published_one():
     """354 words and padding, embeddings of size 100, and two LSTM layers of 150 units."""
     model = make("lstm", vocab_size=355, d_model=100, units=150)

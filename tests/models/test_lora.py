@@ -59,6 +59,41 @@ def test_they_are_merged_where_the_model_is_saved(adapted, tmp_path):
     np.testing.assert_allclose(steps[0], expected[0], atol=1e-4)
 
 
+@pytest.mark.every_backend
+def test_they_are_merged_in_float32_by_a_model_that_computes_in_bfloat16(tmp_path):
+    settings = kt.BlockSettings(h=2, d_model=8, d_ff=12)
+    model = kt.VisionTransformer(4, 2, 3, settings=settings, dtype="mixed_bfloat16")
+    model.build((None, 4, 4, 1))
+    kt.enable_lora(model, rank=2)
+    model.set_weights(random_weights(model))
+    layer = model.encoder.layers[0].feed_forward.inner
+    product = numpy(layer.lora_kernel_a.value) @ numpy(layer.lora_kernel_b.value)
+    kernel = next(x for x in layer.weights if x.name == "kernel").value
+    expected = numpy(kernel) + layer.lora_alpha / layer.lora_rank * product
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    found = numpy(loaded.encoder.layers[0].feed_forward.inner.kernel.value)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert loaded.dtype_policy.name == layer.dtype_policy.name == "mixed_bfloat16"
+    with pytest.raises(ValueError, match="Adapters are not copied"):
+        model.for_fine_tuning(2)
+
+
+@pytest.mark.every_backend
+@pytest.mark.parametrize("engine", ["default", "layers"])
+def test_a_text_that_was_continued_before_is_continued_with_them(engine):
+    tokenizer = kt.WordTokenizer.train(["a b c d e f g h i"])
+    model, options = make(), {} if engine == "default" else {"jit_compile": EAGERLY is False}
+    generate, given = kt.Generate(model, tokenizer, **options), [*"abcdefgh"]
+    before = [generate(given, 5, temperature=2.0) for _ in range(2)]  # the second traces a graph
+    kt.enable_lora(model, rank=2)
+    random = np.random.default_rng(0)
+    for variable in model.trainable_variables:
+        variable.assign(random.normal(size=variable.shape))
+    expected = kt.Generate(model, tokenizer, **options)(given, 5, temperature=2.0)
+    assert generate(given, 5, temperature=2.0) == expected != before[0]
+
+
 def test_they_are_written_apart_and_read_into_the_model_that_they_adapt(adapted, tmp_path):
     model, _ = adapted
     path = tmp_path / "adapters.safetensors"

@@ -127,7 +127,7 @@ def test_a_quantized_model_is_not_saved(name, tmp_path):
     model = make() if name == "translator" else TransformerLanguageModel(9, settings=settings)
     model.build(((None, None), (None, None)) if name == "translator" else (None, None))
     model.encoder.layers[0].feed_forward.inner.quantize("int8")  # as `model.quantize` does
-    with pytest.raises(ValueError, match="save it before `quantize`"):
+    with pytest.raises(ValueError, match="do so before `quantize`"):
         model.save(tmp_path / "model.keras")
 
 

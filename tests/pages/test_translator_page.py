@@ -147,6 +147,9 @@ def test_what_the_page_cannot_compute_is_refused_by_name(tmp_path, monkeypatch):
     counts = [tokenizer.vocab_size for tokenizer in tokenizers]
     recurrent = kt.RecurrentTranslator(*counts, d_model=8, units=8, rate=0.0)
     refuse(build(recurrent, tokenizers), "Received: RecurrentTranslator")
+    quantized = build(*make_model())
+    quantized.model.encoder.layers[0].feed_forward.inner.quantize("int8")
+    refuse(quantized, "Received: quantized parts of TransformerModel")
     translate = build(*make_model())
     refuse(translate, "must be one of", quantization="int4")
     monkeypatch.setattr(translator_page, "MAX_BYTES", 1000)

@@ -281,6 +281,16 @@ def test_refuses_other_shards(run, tmp_path):
         run.check_dataset(in_files(PAIRS[::-1], "other"))
 
 
+def test_a_finished_run_says_which_weights_it_has_and_how_it_is_continued(run, model, dataset):
+    run.write_weights(model)
+    run.write_weights(model, "epoch-0003")
+    with pytest.raises(FileNotFoundError, match=r"'averag', but \['best', 'epoch-0003'\]"):
+        run.read_model(weights="averag")
+    (run.path / "data.json").unlink()  # as in an exported run
+    with pytest.raises(FileNotFoundError, match=r"cannot be resumed.*train.* --from "):
+        run.check_dataset(dataset)
+
+
 @pytest.mark.parametrize("content", ['{"training": ', "[1]", "3"])
 def test_error_names_the_damaged_digest_file(run, dataset, content):
     (run.path / "data.json").write_text(content)

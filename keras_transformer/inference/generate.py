@@ -17,7 +17,12 @@ from keras_transformer.data.batches import bucket_length
 from keras_transformer.data.published_tokenizer import PublishedTokenizer
 from keras_transformer.data.tokenizers import Tokenizer
 from keras_transformer.inference.layer_steps import LayerSteps
-from keras_transformer.inference.model_search import ModelSearch, stepwise
+from keras_transformer.inference.model_search import (
+    ModelSearch,
+    WithoutCache,
+    stepwise,
+    within_positions,
+)
 from keras_transformer.inference.numpy_copy import NumpyCopy
 from keras_transformer.inference.numpy_search import NumpySearch
 from keras_transformer.inference.options import TEXT_OPTIONS, SearchOptions
@@ -122,8 +127,8 @@ class Generate:
 
         Raises:
             TypeError: if `texts` has another type, or an option does not exist or apply.
-            ValueError: if an option is out of range, or a text and `max_tokens` are longer than the
-                learned positions of the model.
+            ValueError: if an option is out of range, or a text and `max_tokens` exceed the learned
+                positions of the model, or the length that a model without a cache is called with.
         """
         if isinstance(texts, str):
             return self([texts], max_tokens, **options)[0]
@@ -199,9 +204,9 @@ class Generate:
 
     def _encode(self, text, max_tokens):
         ids = self.tokenizer.encode(text)
-        embedding = getattr(self.model, "embedding", None)
-        if isinstance(embedding, PositionEmbeddingLayer):  # it has no further positions
-            check_length(len(ids) + max_tokens, seq_length=embedding.seq_length)
+        for part in (getattr(self.model, "embedding", None), self._stepwise_model):
+            if isinstance(part, (PositionEmbeddingLayer, WithoutCache)):  # no further positions
+                check_length(len(ids) + max_tokens, seq_length=part.seq_length)
         if not ids and getattr(self.model, "hide_start", False):
             raise ValueError(
                 "This model has no start token: give a text of one token or more. "
@@ -216,7 +221,8 @@ class Generate:
                 "A text contains an end token, such as that of a chat: use `stream`. "
                 f"Received: {excerpt(texts)}"
             )
-        length = bucket_length(max(map(len, forced)) + max_tokens)
+        needed = max(map(len, forced)) + max_tokens
+        length = within_positions(self.model, bucket_length(needed), needed)
         constraints = [make_constraints(0, len(ids) + max_tokens, length, ids) for ids in forced]
         request = {
             "source": np.zeros((len(texts), 1), "int32"),

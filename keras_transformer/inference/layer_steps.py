@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from keras_transformer.backends import backend_module
+from keras_transformer.inference.model_search import within_positions
 
 # Tokens of a prompt that are read at once. XLA compiles each length anew, so it reads this many or
 # one.
@@ -67,8 +68,9 @@ class _State:
     """
 
     def __init__(self, model, rows):
-        self._model, self._rows, self._length = model, rows, _LENGTH
-        self.arrays = self._empty(_LENGTH)
+        self._model, self._rows = model, rows
+        self._length = within_positions(model, _LENGTH, 1)
+        self.arrays = self._empty(self._length)
 
     def _empty(self, length):
         cache, _ = self._model.start(np.zeros((self._rows, 1), "int32"), length)
@@ -78,8 +80,10 @@ class _State:
         """Doubles the cache until it holds a number of positions."""
         if length <= self._length:
             return
-        while length > self._length:
-            self._length *= 2
+        doubled = self._length
+        while length > doubled:
+            doubled *= 2
+        self._length = within_positions(self._model, doubled, length)
         larger = [np.array(x) for x in self._empty(self._length)]
         for new, old in zip(larger, self.arrays, strict=True):
             new[tuple(map(slice, old.shape))] = old

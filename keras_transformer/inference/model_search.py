@@ -172,6 +172,17 @@ def _overrides(cls, method, inherited):
     return None not in owners and owners[0] < owners[1]
 
 
+def within_positions(model, length, needed):
+    """Returns a length that is enough, but no more than the positions of a model if they are.
+
+    Args:
+        model: a language model.
+        length: rounded up from `needed`.
+        needed: number of tokens.
+    """
+    return max(needed, min(length, getattr(model, "seq_length", None) or length))
+
+
 def probe(model):
     """Returns token ids that show differences of distant tokens and of padding.
 
@@ -233,6 +244,11 @@ class WithoutCache(_Wrapper):
     Args:
         model: a translator or a language model.
     """
+
+    @property
+    def seq_length(self):
+        """The number of positions of a language model; None for no limit."""
+        return getattr(self.model, "seq_length", None)
 
     def start(self, source, length, copies=1):
         """Returns the tokens so far, (R, L), and the source of each row."""

@@ -111,6 +111,7 @@ class TestLanguageModel(ModelContract):
 
 
 @pytest.mark.every_backend
+@pytest.mark.slow
 def test_a_text_has_at_most_as_many_tokens_as_positions():
     tokenizer = kt.WordTokenizer.train(["a b c d e"])
     settings = kt.BlockSettings(h=2, d_model=8, d_ff=12, n=1)
@@ -125,6 +126,26 @@ def test_a_text_has_at_most_as_many_tokens_as_positions():
     model.build((None, None))
     with pytest.raises(ValueError, match="length of 9, seq_length=8"):
         kt.Generate(model, tokenizer)("a b", max_tokens=7)
+
+
+class WithCall(TransformerLanguageModel):
+    """A model without a step that equals its call, which is called with all tokens."""
+
+    def call(self, tokens, training=None):
+        return super().call(tokens, training)
+
+
+@pytest.mark.filterwarnings("ignore:Decoding with the layers")
+def test_a_model_without_a_cache_continues_a_text_up_to_its_length():
+    tokenizer = kt.WordTokenizer.train(["a b c d e"])
+    settings = kt.BlockSettings(h=2, d_model=8, d_ff=12, n=1)
+    model = WithCall(tokenizer.vocab_size, 20, settings)
+    model.build((None, None))
+    generate = kt.Generate(model, tokenizer)
+    text = generate("a b", 18, temperature=9.0)
+    assert "a b" + "".join(generate.stream("a b", 18, temperature=9.0)) == text
+    with pytest.raises(ValueError, match="length of 21, seq_length=20"):
+        generate("a b", 19)
 
 
 def test_parameter_count_matches_the_published_one():

@@ -60,6 +60,7 @@ def test_they_are_merged_where_the_model_is_saved(adapted, tmp_path):
 
 
 @pytest.mark.every_backend
+@pytest.mark.slow
 def test_they_are_merged_in_float32_by_a_model_that_computes_in_bfloat16(tmp_path):
     settings = kt.BlockSettings(h=2, d_model=8, d_ff=12)
     model = kt.VisionTransformer(4, 2, 3, settings=settings, dtype="mixed_bfloat16")
@@ -80,6 +81,7 @@ def test_they_are_merged_in_float32_by_a_model_that_computes_in_bfloat16(tmp_pat
 
 
 @pytest.mark.every_backend
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["default", "layers"])
 def test_a_text_that_was_continued_before_is_continued_with_them(engine):
     tokenizer = kt.WordTokenizer.train(["a b c d e f g h i"])

@@ -37,14 +37,18 @@ class ModelCopy:
                 TensorFlow.
         """
         with self._lock:  # the other threads wait, because only one of them sees the change
-            adapted = [layer.lora_enabled for layer in self._layers]
-            if check_weights and self._adapted != adapted:
-                self._changed = backend_module().change_detector(self._model.weights)
-                self._adapted = adapted
-            has_changed = check_weights and self._changed()
+            has_changed = check_weights and self._has_changed()
             if self._copy is None or has_changed:
                 self._copy = self._make(self._model)
             return self._copy
+
+    def _has_changed(self):
+        # `enable_lora` adds weights. To list all weights anew would take a tenth of a sentence.
+        adapted = [layer.lora_enabled for layer in self._layers]
+        if self._adapted != adapted:
+            self._changed = backend_module().change_detector(self._model.weights)
+            self._adapted = adapted
+        return self._changed()
 
 
 class NumpyCopy(ModelCopy):

@@ -89,8 +89,8 @@ def _numbers(translate, sentence, position, layer, head):
     ids = [_ids(translate.source_tokenizer, hypothesis.source_tokens)]
     written = hypothesis.tokens[:position]
     # Keras warns of a softmax over the single position of a start token, but not with padding.
-    prefix = [START_ID, *_ids(translate.target_tokenizer, written), PADDING_ID]
-    target = np.array([prefix], "int32")
+    following = _ids(translate.target_tokenizer, written) or [PADDING_ID]
+    target = np.array([[START_ID, *following]], "int32")
     source = np.array(ids, "int32")
     encoded = model.encode(source)
     attention = layers[layer].cross_attention

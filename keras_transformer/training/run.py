@@ -449,8 +449,12 @@ def _report(run, config, updates, make_model):
     if scores.bleu < _LOW_BLEU:
         print(_low_bleu_causes(run, test, updates))
     # A page computes only the tokenizers of this package and the layers of 2017.
-    for_page = isinstance(run.read_tokenizers()[0], Tokenizer) and config.model == "transformer"
-    for_page = for_page and not config.block_settings().newer() and config.activation != "gelu"
+    for_page = (
+        isinstance(run.read_tokenizers()[0], Tokenizer)
+        and config.model == "transformer"
+        and not config.block_settings().newer()
+        and config.activation != "gelu"
+    )
     commands = ("demo", "evaluate") if for_page else ("evaluate",)
     print(
         f"\nThe curves are in {run.curves}. Next steps:",

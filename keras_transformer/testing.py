@@ -390,8 +390,8 @@ def check_dtypes(
 ) -> None:
     """Asserts that outputs and gradients are finite and of the right dtype in half precision.
 
-    The batch contains the inputs twice, the second time with all boolean inputs set to False: masks
-    that let no query attend to any key.
+    If an input is boolean, the batch contains the inputs twice, the second time with these set to
+    False: masks that let no query attend to any key.
 
     Args:
         make: function that maps a dtype policy to a new layer or model.

@@ -503,6 +503,7 @@ def test_schedules_are_drawn_from_the_first_step_to_the_last():
         (lambda: plot_alignments({}), "nothing to plot"),
         (lambda: plot_masks({}), "at least one mask"),
         (lambda: plot_masks({"a": np.ones(3, bool)}), r"mask of shape \(T, S\)"),
+        (lambda: plot_masks({"a": np.ones((2, 1, 3), bool)}), r"mask of shape \(T, S\)"),
         (lambda: plot_positions(np.ones(3)), "matrix"),
         (lambda: plot_layer(EncoderLayer(settings=SIZES)), "keras.Input"),
         (lambda: plot_layer(EncoderLayer(settings=SIZES), np.ones((1, 7, 8))), "keras.Input"),

@@ -180,6 +180,8 @@ OF_NUMPY = {
     "Forecaster": lambda: kt.Forecaster(Size(3), Size(4), attention=True),
     "MultiHeadAttention": lambda: kt.MultiHeadAttention(*map(Size, (2, 3, 5, 8))),
     "AdditiveAttention": lambda: kt.AdditiveAttention(Size(3)),
+    "Bert": lambda: kt.Bert(*map(Size, (9, 9)), numpy_sizes(), Size(2)),
+    "LuongDecoder": lambda: kt.LuongDecoder(*map(Size, (4, 8)), window=Size(2)),
     "SegmentEmbedding": lambda: kt.SegmentEmbedding(*map(Size, (9, 9, 4, 2))),
 }
 

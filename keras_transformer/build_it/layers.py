@@ -40,12 +40,11 @@ def check_norm(yours):
     layer, theirs = make(yours, "LayerNorm"), kt.LayerNormalization()
     theirs(x)
     scale, shift = shake(theirs).get_weights()
-    first = call(layer, x)
+    call(layer, x)
     check_parts(layer, NORM)
     expect(tuple(layer.scale.shape) == (8,), "`scale` and `shift` have D numbers each: shape[-1].")
     ones = to_numpy(layer.scale), to_numpy(layer.shift)
     expect((ones[0] == 1).all() and (ones[1] == 0).all(), "`scale` begins with 1, `shift` with 0.")
-    del first
     copy_weights(layer, theirs, NORM)
 
     def normal(axis=-1, epsilon=1e-5, ddof=0):
@@ -69,13 +68,9 @@ def check_norm(yours):
     )  # fmt: skip
 
 
-def _ten(y):
-    return 10 * y + 1
-
-
 def check_add_norm(yours):
-    function, x, norm, f = find(yours, "add_norm"), np.array([3.0]), np.square, _ten
-    found = call_for_numbers(function, x, f, norm)
+    function, x, norm = find(yours, "add_norm"), np.array([3.0]), np.square
+    found = call_for_numbers(function, x, lambda y: 10 * y + 1, norm)
     compare(
         found,
         np.array([94.0]),

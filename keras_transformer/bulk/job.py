@@ -92,6 +92,7 @@ class Job:
         """Returns the settings that determine the translations, as a dictionary for JSON."""
         return {
             "weights": self.digest,
+            "model": self.model,
             "version": self.version,
             "options": json.loads(json.dumps(self.options)),  # tuples are lists in the file
             "engine": [self.engine, self.compute_type],

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import sys
 from pathlib import Path
 
@@ -115,6 +116,8 @@ def _check(arguments):
         raise ValueError("give sentences or a file, not both")
     if arguments.attention and len(arguments.sentences) != 1:
         raise ValueError("--attention plots one sentence: give exactly one as an argument")
+    if arguments.file:
+        os.stat(arguments.file)  # a missing one is found before the model is loaded
     if arguments.document and not arguments.file:
         raise ValueError("--document LANGUAGE requires --file")
 

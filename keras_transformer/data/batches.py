@@ -87,7 +87,7 @@ class BatchSize:
                 "Give either `batch_size` or `batch_tokens`. "
                 f"Received: batch_size={rows}, batch_tokens={tokens}"
             )
-        check_sizes(**size)
+        check_sizes(**size, multiple=multiple)
         self._rows = rows
         self._tokens = tokens
         self._multiple = multiple

@@ -88,6 +88,7 @@ class PreparedDataset:
         """
         train, folder = TokenShards(folder), Path(folder)
         source, target = (load_tokenizer(folder / name) for name in _TOKENIZERS)
+        _check_subwords((source, target))
         files = [folder / name for name in _HELD_OUT_FILES]
         validation, test = (read_references(file, header=False) for file in files)
         return cls(train, _ungroup(validation), test, source, target, train.dropped)
@@ -193,6 +194,14 @@ class PreparedDataset:
             for name, share in shares.items()
             if share > _UNKNOWN
         ]
+
+
+def _check_subwords(tokenizers):
+    if any(isinstance(tokenizer, WordTokenizer) for tokenizer in tokenizers):
+        raise ValueError(
+            "Token ids in files need sub-words: adapt a run with tokenizer=bpe. Received: a "
+            "WordTokenizer"
+        )
 
 
 def _encode(pairs, source_tokenizer, target_tokenizer):
@@ -379,11 +388,7 @@ class PrepareDataset:
                 return _HELD_OUT
             return self._rejection_reason(source, target)
 
-        if any(isinstance(tokenizer, WordTokenizer) for tokenizer in tokenizers or ()):
-            raise ValueError(
-                "Token ids in files need sub-words: adapt a run with tokenizer=bpe. Received: a "
-                "WordTokenizer"
-            )
+        _check_subwords(tokenizers or ())
         file = PairFile(path, rejection_reason, data_limits=data_limits)
         source, target = tokenizers or self._subword_tokenizers(
             file.sentences(0), file.sentences(1), file.sentences(0, 1)

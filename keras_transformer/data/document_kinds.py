@@ -225,7 +225,7 @@ def _refuse_html(text, position, name, what):
 # Markdown
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?!---).*\n)*?---[ \t]*(?:\r?\n|\Z)")
-_FOOTNOTE = re.compile(r"\[(?:\^[^\]\s]+|[ xX])\]:?")
+_FOOTNOTE = re.compile(r"\[(?:\^[^\[\]\s]+|[ xX])\]:?")
 
 
 def parse_markdown(text, name):

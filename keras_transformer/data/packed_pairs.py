@@ -1,6 +1,7 @@
 """Sentence pairs in translation memories (TMX) and in zip archives."""
 
 import contextlib
+import lzma
 import re
 import struct
 import zipfile
@@ -18,6 +19,8 @@ _CODES = ("bpt", "ept", "it", "ph", "ut")
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _MAX_DIRECTORY = 1 << 20  # bytes of the list of the files in a zip archive
 _CODE = re.compile("[a-z]{2,3}([-_][A-Za-z]{2,4})?")  # of a language
+# Errors of `zipfile` and of what it decompresses with.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError)
 # What archives have beside the texts of a language, by suffix.
 _NO_LANGUAGE = ("ids", "txt", "xml", "md", "pkl", "tmx", "tsv", "csv", "gz")
 
@@ -37,25 +40,28 @@ def tmx_pairs(chunks, name, limits, columns=None):
     Raises:
         ValueError: if the file is damaged, has entities, or a unit is too long.
     """
-    file, pairs, header = _UnitFile(chunks, name, limits), [], None
+    file, pairs, header, opened, units = _UnitFile(chunks, name, limits), [], None, [], 0
     languages = columns
     try:
         for event, element in iterparse(file, events=("start", "end"), forbid_entities=True):
             tag = element.tag.rpartition("}")[2]
             if event == "start":
+                opened.append(element)
                 header = element.get("srclang") if tag == "header" else header
-            elif tag == "tu":
+                continue
+            opened.pop()
+            if tag == "tu":
                 file.begin_unit()
+                units += 1
+                limits.check_lines(units, name)
                 texts = _texts(element)
-                element.clear()
+                if opened:
+                    opened[-1].clear()  # otherwise it would keep all units
                 languages = languages or _languages(texts, header)
                 pair = languages and [_in_language(texts, x) for x in languages]
                 if pair and None not in pair:
                     pairs.append(tuple(pair))
-                    limits.check_lines(len(pairs), name)
                     limits.check_line(max(map(len, pair)), f"unit {len(pairs)} of {name}")
-            elif tag == "body":
-                element.clear()
     except ParseError as error:
         raise ValueError(f"{name} is not valid XML; export it again. Received: {error}") from error
     if not pairs and columns:
@@ -135,7 +141,14 @@ def opened_zip(path, limits):
                 return limited_chunks(file.read, name, limits)
 
             yield chunks, archive.namelist()
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        OSError,
+        RuntimeError,
+    ) as error:
         raise ValueError(
             f"expected a zip archive without a password; download it again. Received: {path.name} "
             f"({error})"
@@ -147,7 +160,9 @@ def _check_directory(path):
     with open(path, "rb") as file:
         file.seek(max(0, path.stat().st_size - (1 << 16) - 64))
         end = file.read()
-    start = end.rfind(b"PK\5\6")  # the last record of an archive
+    # The last record of an archive, as `zipfile` finds it: at the end, or before a comment.
+    is_last = end[-22:-18] == b"PK\5\6" and end[-2:] == b"\0\0"
+    start = len(end) - 22 if is_last else end.rfind(b"PK\5\6")
     if start < 0 or len(end) < start + 22:
         return  # no archive, which `zipfile` says
     [size] = struct.unpack("<I", end[start + 12 : start + 16])
@@ -173,16 +188,17 @@ def parallel_members(names, columns=None):
         ValueError: if it has several such pairs.
     """
     groups: dict[str, dict[str, str]] = {}
+    columns = columns and [x.lower() for x in columns]
     for name in names:
         stem, dot, language = name.rpartition(".")
         if dot and _CODE.fullmatch(language) and language not in _NO_LANGUAGE:
-            groups.setdefault(stem, {})[language] = name
+            groups.setdefault(stem, {})[language.lower()] = name
     found = [
         [group[x] for x in columns or group]
         for group in groups.values()
         if (set(columns) <= set(group) if columns else len(group) == 2)
     ]
-    if len(found) > 1 or (not found and any(len(group) > 2 for group in groups.values())):
+    if len(found) > 1 or (not columns and not found and any(len(x) > 2 for x in groups.values())):
         raise ValueError(
             "the archive has several pairs of texts: name two languages as `columns` (--columns), "
             f"or unpack it. Received: {excerpt(names)}"
@@ -202,6 +218,7 @@ def only_member(names, suffixes):
     if len(found) != 1:
         raise ValueError(
             "the archive must have one file of pairs, or two parallel texts that end in their "
-            f"languages, such as .de and .en. Received: {excerpt(names)}"
+            "languages, such as .de and .en, which are those of `columns` (--columns) if given. "
+            f"Received: {excerpt(names)}"
         )
     return str(found[0])

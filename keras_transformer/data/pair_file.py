@@ -60,6 +60,7 @@ class PairFile:
             tuple[int, int, int]
         ] = []  # offset, size in bytes and number of lines before the block
         self._indices: tuple[int, int] = (0, 1)  # of the columns, which a header may change
+        self._first: int | None = None  # number of the first line that is not blank
         self.dropped: dict[str, int] = {}
         if self.path.suffix.lower() not in (".tsv", ".txt"):
             raise ValueError(
@@ -141,7 +142,9 @@ class PairFile:
             data = data.removesuffix(b"\n")
             lines = decode_lines(data, self.path.name, previous_lines, self._limits)
             for number, line in enumerate(lines, start=previous_lines + 1):
-                if number == 1 and (header := columns_of_header(line.split("\t"))):
+                if self._first is None and line.strip():
+                    self._first = number
+                if number == self._first and (header := columns_of_header(line.split("\t"))):
                     self._indices = header
                 elif pair := parse_line(line, number, self._indices):
                     yield pair[0].strip(), pair[1].strip()

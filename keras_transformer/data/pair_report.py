@@ -1,12 +1,12 @@
 """A report on sentence pairs before training, with warnings about what usually goes wrong."""
 
 import math
+import re
 import statistics
 import unicodedata
 from collections import Counter
 
 from keras_transformer._utils.writing import is_unsegmented
-from keras_transformer.data.tokenizers import WordTokenizer, unknown_share
 
 _MAX_TOKENS = 128  # longer pairs are dropped by default
 _FREQUENT = 30  # words that are compared to recognize a language
@@ -43,14 +43,22 @@ def pair_report(pairs: list[tuple[str, str]]) -> list[str]:
         ratio = statistics.median(y / x for x, y in zip(*counts, strict=True))
         lines.append(f"target words per source word: {ratio:.2f} (median)")
         held_out = len(full) // 10
-        shares = [
-            unknown_share(WordTokenizer.train(side[held_out:]), side[:held_out]) for side in sides
-        ]
+        shares = [_unknown_share(side[:held_out], side[held_out:]) for side in sides]
         lines.append(
             f"words of the first tenth that the rest does not have: {shares[0]:.1%} of the source, "
             f"{shares[1]:.1%} of the target"
         )
     return lines + [f"Warning: {text}" for text in _warnings(pairs, full, sides, counts)]
+
+
+def _unknown_share(texts, others):
+    """Returns the share of the words of some texts that the others do not have."""
+    words, known = ([x for text in some for x in _words(text)] for some in (texts, others))
+    return 1 - sum(map(set(known).__contains__, words)) / max(1, len(words))
+
+
+def _words(text):
+    return re.findall(r"\w+", text.lower())
 
 
 def _describe(texts):

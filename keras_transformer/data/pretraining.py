@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_transformer._utils.checks import check_rate, check_sizes
+from keras_transformer._utils.checks import check_integers, check_rate, check_sizes
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.batches import pad_ids
 from keras_transformer.data.limits import Limits, read_lines
@@ -44,7 +44,7 @@ def read_documents(path: PathLike, data_limits: float = 1.0) -> list[str]:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"No text file here; check the path. Received: {path}")
-    if path.name.removesuffix(".gz").endswith(".tsv"):
+    if path.name.lower().removesuffix(".gz").endswith(".tsv"):
         return [source for source, _ in read_pairs(path, data_limits=data_limits) if source]
     # Joined and split, because texts have line separators other than those of files.
     text = "\n".join(read_lines(path, Limits.scaled(data_limits)))
@@ -124,7 +124,8 @@ class PretrainingPairs(keras.utils.PyDataset):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_sizes(seq_length=seq_length, batch_size=batch_size)
+        check_integers(5, 10**9, seq_length=seq_length)  # two words, three special tokens
+        check_sizes(batch_size=batch_size)
         check_rate(mask_rate=mask_rate)
         self.tokenizer = tokenizer
         self.seq_length = seq_length

@@ -99,6 +99,8 @@ def answer_examples(
             raise ValueError(
                 f"The answer must contain a word. Received: {excerpt(context[start:end])}"
             )
+        answer = context[start:end]  # without spaces at its edges, which belong to no token
+        start, end = end - len(answer.lstrip()), start + len(answer.rstrip())
         for window in question_windows(tokenizer, question, context, length):
             rows.append((window.ids, window.segments, *_span(window, start, end)))
     ids, segments, starts, ends = zip(*rows, strict=True)

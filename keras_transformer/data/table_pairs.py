@@ -9,7 +9,7 @@ from keras_transformer._utils.reading import excerpt, parse_json
 _HEADER_WORDS = """
     source target src tgt trg en de fr es eng deu ger fra spa english german deutsch french spanish
     italian portuguese dutch polish russian chinese japanese arabic turkish ukrainian
-    sentence sentences text texts translation original reference
+    sentence sentences text texts translation original reference label labels
 """
 _OTHER_COLUMNS = {"id", "index", "number", "score", "line"}
 _NAME, _WORD = re.compile(r"[\w\s()/:-]+"), re.compile(r"[^\W\d_]+")

@@ -115,7 +115,7 @@ class TokenShards:
             )
         try:
             return _to_block(_to_array(data), self.pairs[shard])
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # NumPy's parser of headers raises many kinds
             raise ValueError(
                 f"{path} does not match {DESCRIPTION}: prepare the data again. "
                 f"Received: {excerpt(str(error))}"

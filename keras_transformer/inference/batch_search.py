@@ -55,9 +55,7 @@ class BatchSearch:
         check_engine(engine, compute_type, jit_compile)
         self.model = model
         self.batch_tokens = batch_tokens
-        self.jit_compile = jit_compile
-        if jit_compile is None:
-            self.jit_compile = keras.config.backend() == "jax"
+        self.jit_compile = keras.config.backend() == "jax" if jit_compile is None else jit_compile
         if engine == "auto":
             use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
             engine = "numpy" if use_numpy else "layers"
@@ -74,7 +72,7 @@ class BatchSearch:
             return None
         if self.engine == "ctranslate2":
             copy = ModelCopy(self.model, lambda model: CTranslate2Search(model, compute_type))
-            copy.get(check_weights=False)  # raises the error of an unsupported model here
+            copy.get(check_weights=True)  # raises the error of an unsupported model here
             return copy
         if not supports_numpy_search(self.model):
             raise ValueError(

@@ -101,7 +101,10 @@ class CTranslate2Search:
             return_end_token=True,
             return_scores=with_scores,
         )
-        hypotheses = [_hypotheses(result) for result in results]
+        hypotheses = [
+            [list(pair) for pair in zip(x.hypotheses, x.scores or [0.0], strict=True)]
+            for x in results
+        ]
         if with_scores and any(prefixes):
             scored = self._translator.score_batch(sources, prefixes, max_input_length=0)
             for request, found, score in zip(batch, hypotheses, scored, strict=True):
@@ -124,17 +127,8 @@ def common_size(requests, options, batch_tokens):
     if options.beam_size == 1 and not options.min_length_ratio:
         return most
 
-    def has_same_limits(request):
-        return request.min_length == first.min_length and request.max_length == first.max_length
-
-    first = requests[0]
-    return sum(1 for _ in itertools.takewhile(has_same_limits, requests[:most]))
-
-
-def _hypotheses(result):
-    """Returns the hypotheses of a result of CTranslate2, lists of token names and score."""
-    pairs = zip(result.hypotheses, result.scores or [0.0], strict=True)
-    return [list(pair) for pair in pairs]
+    limits = [(x.min_length, x.max_length) for x in requests[:most]]
+    return len(list(itertools.takewhile(lambda x: x == limits[0], limits)))
 
 
 def _add_prefix(request, hypotheses, log_probs, options):

@@ -74,9 +74,7 @@ class Generate:
             )
         self.model = model
         self.tokenizer = tokenizer
-        self.jit_compile = jit_compile
-        if jit_compile is None:
-            self.jit_compile = keras.config.backend() == "jax"
+        self.jit_compile = keras.config.backend() == "jax" if jit_compile is None else jit_compile
         self._searches: dict[SearchOptions, Any] = {}
         use_numpy = jit_compile is None and NumpyCopy.can_copy(model)
         self._numpy_copy = NumpyCopy(model) if use_numpy else None
@@ -140,9 +138,8 @@ class Generate:
                     f"`{name}` applies to translation only: leave it out. "
                     f"Received: {name}={options[name]}"
                 )
-        if not texts:
-            return []
-        return self._continue(texts, max_tokens, SearchOptions(**options))
+        options = SearchOptions(**options)
+        return self._continue(texts, max_tokens, options) if texts else []
 
     def stream(self, text: str, max_tokens: int = 40, **options: Any) -> Iterator[str]:
         """Continues a text like a call, but yields each part as soon as it is known.

@@ -84,7 +84,7 @@ class Translate:
 
     Raises:
         ImportError: if the engine is not installed.
-        TypeError: if a tokenizer is missing.
+        TypeError: if `model` is no translator, or a tokenizer is missing.
         ValueError: if the vocabulary size of a tokenizer is not the model's, `batch_tokens` is not
             positive, `jit_compile` is False on JAX or True on PyTorch, or the engine does not
             support the model.
@@ -383,7 +383,7 @@ class Translate:
 
     def _make_requests(self, first, sentences, prefixes, options):
         """Returns a `Request` for each sentence that is not empty."""
-        requests, limit = [], max_source_tokens(self.model)
+        requests, limit = [], max_source_tokens(self._search.model)
         for i, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
             ids = encode_source(self.source_tokenizer, sentence)
             tokens = len(ids) - 1  # without the end token

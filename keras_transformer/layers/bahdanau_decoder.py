@@ -44,8 +44,8 @@ class BahdanauDecoder(RecurrentDecoder):
     def __init__(self, units: int, d_model: int, cell: str = "gru", **kwargs: Any) -> None:
         super().__init__(units, d_model, cell, **kwargs)
         dtype = self.dtype_policy
-        self.attention = AdditiveAttention(units, dtype=dtype, name="attention")
-        self.maxout = keras.layers.Dense(2 * d_model, dtype=dtype, name="maxout")
+        self.attention = AdditiveAttention(self.units, dtype=dtype, name="attention")
+        self.maxout = keras.layers.Dense(2 * self.d_model, dtype=dtype, name="maxout")
 
     def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:
         cell_input_size = self.d_model + encoder_output_shape[-1]
@@ -55,7 +55,7 @@ class BahdanauDecoder(RecurrentDecoder):
 
     def start(self, encoder_output: Tensor) -> tuple[dict[str, Any], tuple[Tensor, Tensor]]:
         cache, memory = super().start(encoder_output)
-        return {**cache, "context": ops.zeros_like(encoder_output[:, 0])}, memory
+        return {**cache, "context": ops.zeros_like(memory[1][:, 0])}, memory
 
     def _next_state(self, x, position, state, memory, attention_mask):
         query = state["cell"][0]

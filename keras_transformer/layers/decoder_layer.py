@@ -134,8 +134,8 @@ class DecoderLayer(TransformerBlock):
             length: maximum number of steps, L.
 
         Returns:
-            The empty cache of the self-attention, keys (B, N, L, d_k) and values (B, N, L, d_v),
-            and the memory of the cross-attention, keys (B, N, S, d_k) and values (B, N, S, d_v).
+            The empty cache of the self-attention, and the keys and values of the cross-attention:
+            see `MultiHeadAttention.start` and `project`.
         """
         cache = self.self_attention.start(ops.shape(encoder_output)[0], length)
         return cache, self.cross_attention.project(encoder_output, encoder_output)

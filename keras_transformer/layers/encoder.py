@@ -79,16 +79,16 @@ class Encoder(TransformerStack):
     def step(
         self, x: Tensor, position: Tensor | int, cache: tuple[Any, ...], attention_mask: Tensor
     ) -> tuple[Tensor, tuple[Any, ...]]:
-        """Encodes one position using the KV cache, with the same result as causal `call`.
+        """Encodes one or more positions using the KV cache, with the same result as causal `call`.
 
         Args:
-            x: input vectors of this position, (B, 1, D).
-            position: int32 scalar, starting at 0.
+            x: input vectors, (B, T, D), usually of one position.
+            position: int32 scalar, that of the first, starting at 0.
             cache: from `start` or the previous step.
-            attention_mask: boolean, (B, 1, L), True up to this position.
+            attention_mask: boolean, (B, T, L), True up to each position.
 
         Returns:
-            Hidden states, (B, 1, D), and the next cache.
+            Hidden states, (B, T, D), and the next cache.
         """
         x, new_cache = self.dropout(x), []
         for layer, layer_cache in zip(self.layers, cache, strict=True):

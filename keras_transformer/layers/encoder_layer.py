@@ -121,16 +121,16 @@ class EncoderLayer(TransformerBlock):
         cache: tuple[Tensor, Tensor],
         attention_mask: Tensor,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Applies the layer to one position using the KV cache, as `call` with a causal mask.
+        """Applies the layer to one or more positions using the KV cache, as causal `call`.
 
         Args:
-            x: hidden states of this position, (B, 1, D).
-            position: int32 scalar, starting at 0.
+            x: hidden states, (B, T, D), usually of one position.
+            position: int32 scalar, that of the first, starting at 0.
             cache: from `start` or the previous step.
-            attention_mask: boolean, (B, 1, L), True up to this position.
+            attention_mask: boolean, (B, T, L), True up to each position.
 
         Returns:
-            Hidden states, (B, 1, D), and the next cache.
+            Hidden states, (B, T, D), and the next cache.
         """
         y = self.add_norm_1.sublayer_input(x)
         y, cache = self.self_attention.step(y, position, cache, attention_mask)

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer._utils.checks import check_optional_size
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._parts import build_part
 from keras_transformer.layers._recurrent_decoder import RecurrentDecoder
@@ -55,14 +56,14 @@ class LuongDecoder(RecurrentDecoder):
     ) -> None:
         super().__init__(units, d_model, cell, **kwargs)
         self.score = score
-        self.window = window
+        self.window = check_optional_size(window=window)
         self.alignment = alignment
         dtype = self.dtype_policy
         self.attention = LuongAttention(
             score, window, alignment, scale=True, dtype=dtype, name="attention"
         )
         self.combination = keras.layers.Dense(
-            d_model, "tanh", use_bias=False, dtype=dtype, name="combination"
+            self.d_model, "tanh", use_bias=False, dtype=dtype, name="combination"
         )
 
     def build(self, x_shape: Shape, encoder_output_shape: Shape) -> None:

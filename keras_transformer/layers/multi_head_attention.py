@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_transformer._utils.checks import (
     check_axes,
+    check_choice,
     check_groups,
     check_optional_size,
     check_rotary,
@@ -22,7 +23,7 @@ from keras_transformer.layers.layer_normalization import make_normalization
 from keras_transformer.layers.relative_bias import RelativeBias
 from keras_transformer.layers.rotary_embedding import rotary_embedding
 from keras_transformer.masks import combine_masks, distances, with_implicit_mask
-from keras_transformer.settings import EPSILON, BlockSettings, names_ours
+from keras_transformer.settings import EPSILON, RELATIVE_POSITIONS, BlockSettings, names_ours
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -103,6 +104,7 @@ class MultiHeadAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         self.rotary_base = rotary_base
         # Private, because subclasses written for version 0.2 may have attributes of these names.
         self._rotary_scaling = check_rotary(rotary_base, self.d_k, rotary_scaling)
+        check_choice((None, *RELATIVE_POSITIONS), relative_positions=relative_positions)
         self._relative_positions = relative_positions
         self._window = check_optional_size(window=window)
         self._h_kv = check_groups(self.h, h_kv)

@@ -49,7 +49,7 @@ class RelativeBias(PartsMixin, keras.layers.Layer):
     def __init__(self, h: int, kind: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         [self.h] = check_sizes(h=h)
-        check_choice(RELATIVE_POSITIONS, relative_positions=kind)
+        check_choice(RELATIVE_POSITIONS, kind=kind)
         self.kind = kind
         if kind != "alibi":
             self.table = keras.layers.Embedding(

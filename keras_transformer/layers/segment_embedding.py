@@ -47,7 +47,7 @@ class SegmentEmbedding(PositionEmbeddingLayer):
         seq_length: int,
         vocab_size: int,
         output_dim: int,
-        num_segments: int = 2,
+        num_segments: int | None = 2,
         rate: float = 0.0,
         epsilon: float = 1e-12,
         **kwargs: Any,

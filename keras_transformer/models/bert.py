@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import keras
 
-from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.checks import check_choice, check_optional_size, check_sizes
 from keras_transformer._utils.types import PathLike, Shape, Tensor
 from keras_transformer.layers._parts import SOME_TOKENS, build_further_layers, build_part
 from keras_transformer.layers._settings_mixin import SettingsMixin
@@ -66,15 +66,14 @@ class Bert(SettingsMixin, AdaptableModel):
         vocab_size: int,
         seq_length: int,
         settings: BlockSettings | None = None,
-        num_segments: int = 2,
-        pooler: str = "tanh",
+        num_segments: int | None = 2,
+        pooler: str | None = "tanh",
         **kwargs: Any,
     ) -> None:
         super().__init__(settings, **kwargs)
         check_choice(POOLERS, pooler=pooler)
-        self.vocab_size = vocab_size
-        self.seq_length = seq_length
-        self.num_segments = num_segments
+        self.vocab_size, self.seq_length = check_sizes(vocab_size=vocab_size, seq_length=seq_length)
+        self.num_segments = check_optional_size(num_segments=num_segments)
         self.pooler = pooler
 
         settings, dtype = self.settings, self.dtype_policy

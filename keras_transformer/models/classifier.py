@@ -51,10 +51,11 @@ class EncoderClassifier(ModelWithHead):
     def __init__(
         self, body: Any, num_labels: int, pooling: str = "first", rate: float = 0.1, **kwargs: Any
     ) -> None:
-        super().__init__(body, uses_pooler=pooling == "pooler", **kwargs)
-        [self.num_labels] = check_sizes(num_labels=num_labels)
+        [num_labels] = check_sizes(num_labels=num_labels)
         check_rate(rate=rate)
         check_choice(POOLINGS, pooling=pooling)
+        super().__init__(body, uses_pooler=pooling == "pooler", **kwargs)
+        self.num_labels = num_labels
         self.pooling = pooling
         self.rate = rate
         dtype = self.dtype_policy

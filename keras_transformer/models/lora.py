@@ -35,8 +35,8 @@ def enable_lora(model: keras.Model, rank: int, alpha: float | None = None) -> No
         alpha: α, the scale of the adapters; None for `rank`.
 
     Raises:
-        ValueError: if the rank is not a positive integer, the model is not built, has no
-            Transformer layers, or has adapters.
+        ValueError: if the rank is not an integer from 1 to 4096, the model is not built, has
+            no Transformer layers, or has adapters.
 
     References:
         "LoRA: Low-Rank Adaptation of Large Language Models" (Hu et al., 2022), section 4.1.

@@ -189,7 +189,7 @@ class RecurrentTranslator(Translator):
 
     def group_attention(self, weights: Recording) -> dict[str, list[Tensor]]:
         """Returns `{"cross": [weights]}`, (B, 1, T, S); see `TransformerModel.group_attention`."""
-        found = take_call(list(weights.calls), self.decoder.attention)
+        found = take_call(list(weights.calls), self.decoder)
         return {} if found is None else {"cross": [ops.expand_dims(found, axis=1)]}
 
     def get_config(self) -> dict[str, Any]:

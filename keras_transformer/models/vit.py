@@ -89,7 +89,8 @@ class VisionTransformer(SettingsMixin, AdaptableModel):
             build_part(self.hidden, (shape[0], shape[-1]))
         build_part(self.classifier, (shape[0], self.d_head or shape[-1]))
         self.built = True
-        build_further_layers(self, np.zeros((1, *images_shape[1:]), "float32"))
+        size = (1, *self.embedding.image_size, images_shape[-1])
+        build_further_layers(self, np.zeros(size, "float32"))
 
     def call(self, images: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the classes: images (B, H, W, C) -> (B, K)."""
@@ -140,6 +141,8 @@ class VisionTransformer(SettingsMixin, AdaptableModel):
             )
         size = self.embedding.image_size if image_size is None else image_size
         config = {**self.get_config(), "num_classes": num_classes, "image_size": size}
+        for name in ("hidden", "classifier"):  # replaced or not: the copy has a new one
+            config.get("parts", {}).get("attributes", {}).pop(name, None)
         model = VisionTransformer.from_config({**config, "d_head": None})
         channels = self.embedding.projection.kernel.shape[2]
         model.build((None, *model.embedding.image_size, channels))

@@ -133,15 +133,16 @@ class AttentionPage:
 
 def make_attention_page(views, title):
     """Returns the HTML text that `write_attention_page` writes."""
+    views = [_view_data(view) for view in views]
     if not views:
-        raise ValueError(f"`views` must contain at least one view. Received: views={views}")
-    data = {"title": str(title), "views": [_view_data(view) for view in views]}
+        raise ValueError(f"`views` must contain at least one view. Received: {views=}")
+    data = {"title": str(title), "views": views}
     page = read_parts("attention_page.html")
     return fill(page, drawing=read_parts("drawing.js"), data=to_json(data))
 
 
 def hypothesis_views(hypothesis: Hypothesis) -> list[AttentionView]:
-    """Returns views of the attention weights that were recorded during the search.
+    """Returns views of the attention weights of a hypothesis.
 
     Args:
         hypothesis: a `Hypothesis` with attention weights.

@@ -33,7 +33,7 @@ def write_report(path: PathLike, report: dict[str, Any], title: str) -> None:
         title: heading of the page.
 
     Raises:
-        OSError: if a file cannot be written; existing files are then unchanged.
+        OSError: if a file cannot be written; each is replaced completely or not at all.
         ValueError: if the suffix of `path` is that of the other file.
     """
     page, data = report_files(path)

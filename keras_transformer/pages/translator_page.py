@@ -4,18 +4,19 @@ import base64
 import contextlib
 import html
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from keras import ops
 
+from keras_transformer._utils.checks import check_choice
 from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import PathLike
 from keras_transformer.export._tokenizers import check_tokenizers
 from keras_transformer.export.float16 import to_float16
+from keras_transformer.inference.sentences import max_source_tokens
 from keras_transformer.inference.translate import Translate
 from keras_transformer.layers._parts import changed_part, check_not_quantized
 from keras_transformer.models.transformer import TransformerModel
@@ -73,10 +74,7 @@ def export_page(
     path = Path(path)
     check_tokenizers(translate)
     _check_model(translate.model)
-    if quantization not in QUANTIZATIONS:
-        raise ValueError(
-            f"`quantization` must be one of {QUANTIZATIONS}. Received: {excerpt(quantization)}"
-        )
+    check_choice(QUANTIZATIONS, quantization=quantization)
     _check_size(translate.model, quantization)
     if path.exists() and not (overwrite and _is_page(path)):
         raise FileExistsError(
@@ -167,7 +165,7 @@ def _check_model(model):
 
 
 def _check_size(model, quantization):
-    numbers = sum(math.prod(x.shape) for x in model.weights)
+    numbers = model.count_params()
     size = numbers * (2 if quantization is None else 1) * 4 // 3  # base64
     if size > MAX_BYTES:
         raise ValueError(
@@ -189,8 +187,9 @@ def _settings(model):
         "base": model.source_embedding.base,
         "rotary_base": settings.rotary_base,
         "target_size": model.dec_vocab_size,
+        "source_limit": max_source_tokens(model),
         "limit": model.dec_seq_length,
-        "weights": sum(math.prod(x.shape) for x in model.weights),
+        "weights": model.count_params(),
     }
 
 

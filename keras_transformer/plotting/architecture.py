@@ -160,14 +160,11 @@ def _stack(model, name, causal=False):
     if name in getattr(model, "_replaced", ()) or not layers_in(getattr(part, "layers", ())):
         inner = parts_of(part)
         if name == "encoder" or not inner:
-            return [_Box(f"{name}: {type(part).__name__}", _kind(model, name), part.count_params())]
+            kind = "replaced" if is_replaced(model, name) else "feed"
+            return [_Box(f"{name}: {type(part).__name__}", kind, part.count_params())]
         boxes = [_box(part, x) for x in inner]
         return [_Block(1, part.count_params(), tuple(boxes))]
     return _blocks(part, causal)
-
-
-def _kind(model, name):
-    return "replaced" if is_replaced(model, name) else "feed"
 
 
 def _blocks(stack, causal=False):

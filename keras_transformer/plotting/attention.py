@@ -160,9 +160,9 @@ def plot_masks(
         ['causal', 'padding']
     """
     arrays = {name: ops.convert_to_numpy(mask) for name, mask in masks.items()}
-    arrays = {name: x.reshape(x.shape[-2:]) if x.ndim > 1 else x for name, x in arrays.items()}
-    if not arrays or any(mask.ndim != 2 for mask in arrays.values()):
+    if not arrays or any(x.ndim < 2 or np.prod(x.shape[:-2]) != 1 for x in arrays.values()):
         raise ValueError(f"Give at least one mask of shape (T, S). Received: {masks}")
+    arrays = {name: x.reshape(x.shape[-2:]) for name, x in arrays.items()}
     longest = max(max(mask.shape) for mask in arrays.values())
     inches = min(max(2.2, 0.3 * longest), 12)
     figure = make_figure(0.8 + (inches + 0.4) * len(arrays), inches + 1.5)

@@ -26,7 +26,9 @@ def plot_positions(encoding: Tensor, path: PathLike | None = None) -> tuple[Axes
         >>> curves.get_xlabel(), len(curves.lines)
         ('position', 5)
     """
-    encoding = _matrix(encoding)
+    encoding = ops.convert_to_numpy(ops.cast(encoding, "float32"))
+    if encoding.ndim != 2 or not encoding.size:
+        raise ValueError(f"Give a matrix with one vector per row. Received: shape {encoding.shape}")
     figure = make_figure(9, 4)
     left, right = figure.subplots(1, 2)
     largest = np.abs(encoding).max() or 1.0
@@ -45,10 +47,3 @@ def plot_positions(encoding: Tensor, path: PathLike | None = None) -> tuple[Axes
     right.grid(axis="x", alpha=0.3)
     save_figure(figure, path)
     return left, right
-
-
-def _matrix(x):
-    x = ops.convert_to_numpy(ops.cast(x, "float32"))
-    if x.ndim != 2 or not x.size:
-        raise ValueError(f"Give a matrix with one vector per row. Received: shape {x.shape}")
-    return x

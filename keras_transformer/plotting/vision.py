@@ -88,8 +88,7 @@ def plot_position_similarity(model: VisionTransformer, path: PathLike | None = N
     grid = figure.subplots(rows, columns, squeeze=False)
     for (row, column), axes in np.ndenumerate(grid):
         image = axes.imshow(similarity[row, column], "viridis", vmin=-1, vmax=1)
-        axes.set_xticks([], [])
-        axes.set_yticks([], [])
+        axes.set(xticks=(), yticks=())
         axes.plot(column, row, "w.", markersize=3)
     for i, axes in enumerate(grid[:, 0]):
         axes.set_ylabel(i + 1, fontsize=8)

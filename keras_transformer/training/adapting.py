@@ -111,7 +111,7 @@ def freeze_encoder(model):
     parts = [getattr(model, name, None) for name in ("encoder", "source_embedding")]
     if None in parts:
         raise ValueError(
-            "Only a Transformer has an encoder to freeze: leave `freeze` out. "
+            "The model has no `encoder` and `source_embedding` to freeze: leave `freeze` out. "
             f"Received: {type(model).__name__}"
         )
     encoder, embedding = parts

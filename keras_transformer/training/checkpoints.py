@@ -155,7 +155,7 @@ def _same_model(ours, theirs):
 
 def _read_group(name, group, variables):
     """Reads the arrays of some variables after a check of all shapes and dtypes."""
-    saved = [group[key] for key in sorted(group)]
+    saved = [group[key] for key in sorted(group, key=int)]  # "10000" follows "9999"
     _check_shapes(name, [x.shape for x in variables], [x.shape for x in saved])
     for variable, dataset in zip(variables, saved, strict=True):
         # Integers may have another size, and a sign or none, on the other backend.

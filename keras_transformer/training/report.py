@@ -146,7 +146,8 @@ def _attended(translate, sentences, options):
         return [[] for _ in sentences]
     described = []
     for best, *_ in found:
-        weights = best.attention["cross"].mean(axis=(0, 1)) if best.attention else ()  # (T, S)
+        cross = (best.attention or {}).get("cross")  # None: of a layer that stores no weights
+        weights = () if cross is None else cross.mean(axis=(0, 1))  # (T, S)
         described.append(
             [
                 [_shown(token), _shown(best.source_tokens[row.argmax()]), float(row.max())]

@@ -25,6 +25,9 @@ class Samples:
 
         self._shown = {}  # by source sentence
 
+    def __len__(self):
+        return len(self._references)
+
     def __str__(self):
         return self._format(self._translations())
 

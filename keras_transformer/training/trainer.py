@@ -169,6 +169,7 @@ class Trainer:
         loss: Callable[[Tensor, Tensor], Tensor] | None = None,
     ) -> None:
         check_sizes(patience=patience)
+        check_integers(0, 10**9, keep_weights=keep_weights)
         check_rate(label_smoothing=label_smoothing)
         if loss is not None:  # which has no label smoothing
             check_choice((0.0,), label_smoothing=label_smoothing)
@@ -441,7 +442,7 @@ class Trainer:
                 f"memorize the training part. The weights of epoch {best['epoch']} are kept; more "
                 "data or a higher --rate would help."
             )
-        if samples is not None:
+        if samples:  # there are sentences
             with _warning("The sample translations"):
                 print(samples.changed(), flush=True)
         if self.writer is not None:

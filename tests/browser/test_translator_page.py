@@ -22,6 +22,7 @@ pytest.importorskip("selenium")
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+from translating import limited_model, make_translate
 
 pytestmark = pytest.mark.browser
 KINDS = ("encoder", "causal", "cross")
@@ -432,10 +433,12 @@ def test_the_last_sentence_wins_and_typing_does_not_stall(show):
     assert shown_text(browser) == "Ich habe Hunger."
 
 
-def test_a_sentence_that_is_too_long_is_refused(show):
-    browser = show(bundled())
-    browser.execute_script("setSentence(arguments[0])", "dog " * 1025)
-    wait(browser, lambda: "shorten it to 1024 tokens. It has 1025." in text_of(browser, "error"))
+@pytest.mark.parametrize("limit", [4, 1024])
+def test_a_sentence_that_is_too_long_is_refused(show, limit):
+    browser = show(bundled() if limit == 1024 else make_translate(limited_model(enc_seq_length=5)))
+    browser.execute_script("setSentence(arguments[0])", "one " * (limit + 1))
+    message = f"shorten it to {limit} tokens. It has {limit + 1}."
+    wait(browser, lambda: message in text_of(browser, "error"))
     browser.execute_script("setSentence('')")
     wait(browser, lambda: text_of(browser, "error") == "")
     assert not browser.find_element(By.ID, "translation").is_displayed()

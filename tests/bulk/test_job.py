@@ -66,6 +66,7 @@ def test_an_output_folder_has_the_translations_of_one_kind(job):
     assert read_json(job.settings_file) == job.settings()
     for changes in (
         {"digest": "other"},
+        {"model": "file.py:function"},
         {"options": {"beam_size": 5}},
         {"with_scores": True},
         {"column": "en"},

@@ -224,6 +224,11 @@ def test_is_a_keras_py_dataset():
 # Errors
 
 
+def test_batches_are_a_positive_multiple():
+    with pytest.raises(ValueError, match="`multiple` must be a positive int"):
+        LengthBuckets(EXAMPLES, 4, VOCAB_SIZE, VOCAB_SIZE, multiple=0)
+
+
 @pytest.mark.parametrize("sizes", [(4, 100), (None, None), (0, None), (None, 0)])
 def test_exactly_one_positive_batch_size_is_required(sizes):
     rows, tokens = sizes

@@ -37,6 +37,11 @@ def test_the_columns_are_those_of_the_header(tmp_path):
     assert list(file) == [("b", "a"), ("d", "c"), ("f", "e")]
 
 
+def test_blank_lines_may_precede_the_header(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("\n\nsource\ttarget\na\tb\nsource\tx")
+    assert list(PairFile(tmp_path / "pairs.tsv", block_pairs=2)) == [("a", "b"), ("source", "x")]
+
+
 def test_dropped_pairs_are_counted_and_empty_blocks_skipped(tmp_path):
     file = PairFile(
         write(tmp_path), lambda x, y: None if int(y.split()[1]) > 20 else "small", block_pairs=5

@@ -19,10 +19,10 @@ UNITS = """<tu><tuv xml:lang="{0}"><seg>say "go on",<bpt i="1">&lt;b&gt;</bpt>  
 TMX = '<?xml version="1.0"?>{}<tmx version="1.4"><header srclang="{}"/><body>{}</body></tmx>'
 
 
-def archive(**texts):
+def archive(compression=zipfile.ZIP_DEFLATED, **texts):
     """Returns the bytes of a zip archive; `__` in a name stands for a dot."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as opened:
+    with zipfile.ZipFile(file, "w", compression) as opened:
         for name, text in texts.items():
             opened.writestr(name.replace("__", "."), text)
     return file.getvalue()
@@ -95,6 +95,13 @@ def test_the_source_language_of_a_translation_memory_comes_first(write):
     assert read_pairs(path) == [(target, source) for source, target in PAIRS]
 
 
+def damaged(compression):
+    """Returns an archive with a damaged byte in the middle of its file."""
+    content = bytearray(archive(compression, x__csv=CSV * 100))
+    content[len(content) // 3] ^= 0xFF
+    return bytes(content)
+
+
 ENTITY = '<!DOCTYPE tmx [<!ENTITY a "b"><!ENTITY x SYSTEM "file:///etc/passwd">]>'
 DAMAGED = {
     "CSV, one column": ("x.csv", "a,b\nc\n", "line 2 has too few columns"),
@@ -107,6 +114,8 @@ DAMAGED = {
     "TMX, entities": ("x.tmx", TMX.format(ENTITY, "en", UNITS.format("&a;", "de")), "Entit"),
     "TMX, cut": ("x.tmx", TMX.format("", "en", UNITS)[:300], "is not valid XML"),
     "zip, cut": ("x.zip", archive(**SIDES)[:-30], "expected a zip archive"),
+    "zip, damaged LZMA": ("x.zip", damaged(zipfile.ZIP_LZMA), "expected a zip archive"),
+    "zip, damaged bzip2": ("x.zip", damaged(zipfile.ZIP_BZIP2), "expected a zip archive"),
     "zip, other lengths": ("x.zip", archive(a__en="a\nb", a__de="c"), "same number of lines"),
     "zip, nothing": ("x.zip", archive(a__png="a"), "one file of pairs, or two parallel"),
     "zip, several": ("x.zip", archive(**SIDES, b__en="a", b__de="b"), "several pairs of texts"),
@@ -123,13 +132,16 @@ def test_errors_say_where_and_what_to_do(write, case):
     assert "\n" not in message and len(message) < 1000
 
 
+NAMES = archive(**{f"{i:040}": "" for i in range(15_000)})
 HUGE = {
     "a text in TMX": ("x.tmx", TMX.format("", "en", "<tu><tuv><seg>" + "x" * (1 << 24))),
     "texts in TMX": ("x.tmx", TMX.format("", "en", "<tu>" + "<tuv>x</tuv>" * (1 << 20))),
     "pairs in TMX": ("x.tmx", TMX.format("", "en", UNITS.format("en", "de") * 10_000)),
     "a cell of CSV": ("x.csv", 'a,"' + "x\n" * 200_000),
     "zeros in a zip": ("x.zip", archive(a__en=bytes(1 << 26), a__de="a")),
-    "names in a zip": ("x.zip", archive(**{f"{i:040}": "" for i in range(15_000)})),
+    "names in a zip": ("x.zip", NAMES),
+    "names in a zip with two ends": ("x.zip", NAMES[:-18] + b"PK\5\6" + NAMES[-14:]),
+    "empty units of TMX": ("x.tmx", TMX.format("", "en", "<tu/>" * 100_000)),
 }
 
 

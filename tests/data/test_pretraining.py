@@ -161,7 +161,7 @@ def test_too_little_text_is_refused(documents):
 
 
 @pytest.mark.parametrize(
-    "options", [{"seq_length": 0}, {"batch_size": 0}, {"mask_rate": 1.0}, {"seq_length": 3.0}]
+    "options", [{"seq_length": 4}, {"batch_size": 0}, {"mask_rate": 1.0}, {"seq_length": 3.0}]
 )
 def test_bad_options_are_refused(options):
     with pytest.raises(ValueError, match="Received: "):
@@ -222,10 +222,10 @@ class TestReadDocuments:
         with pytest.raises(ValueError, match=message):
             read_documents(tmp_path / "text.txt")
 
-    @pytest.mark.parametrize("name", ["text.txt", "text.tsv"])
+    @pytest.mark.parametrize("name", ["text.txt", "text.TSV"])
     def test_limits_can_be_raised(self, tmp_path, name):
         text = "x" * 100_001
-        content = f"{text}\ty\n" if name == "text.tsv" else text
+        content = f"{text}\ty\n" if name == "text.TSV" else text
         (tmp_path / name).write_text(content)
         assert read_documents(tmp_path / name, data_limits=1.1) == [text]
 

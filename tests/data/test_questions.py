@@ -70,6 +70,12 @@ class TestExamples:
         whole, part = examples(*span("likes"))[1], examples(*span("ike"))[1]
         assert whole["start"] <= part["start"] <= part["end"] <= whole["end"]
 
+    def test_spaces_at_the_edges_of_the_text_belong_to_no_token(self):
+        example = (QUESTION, f" {CONTEXT} ", 0, len(CONTEXT) + 2)
+        (ids, _), spans = answer_examples(TOKENIZER, [example], 100)
+        found = ids[0, spans["start"][0] : spans["end"][0] + 1]
+        assert list(found) == TOKENIZER.encode(CONTEXT).ids
+
     def test_windows_without_the_answer_point_to_the_first_token(self):
         (ids, _), spans = examples(*span("plums"), length=30)
         assert ids.shape[0] > 2

@@ -115,6 +115,7 @@ def npy(header):
 
 ARRAYS = {
     "no array": b"PK\3\4",
+    "no header": b"\x93NUMPY\1\0\x0b\0{'descr': (\n",
     "false size": npy({"descr": "<u2", "shape": (10**12,)}),
     "no numbers": npy({"descr": "<u2", "shape": ()}),
     "objects": np.array([{}]),

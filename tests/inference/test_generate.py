@@ -129,8 +129,9 @@ def test_bad_arguments_are_refused(trained):
         generate("In", max_tokens=0)
     with pytest.raises(TypeError, match=r"applies to translation only.*Received: n_best=2"):
         generate("In", n_best=2)
-    with pytest.raises(TypeError):
-        generate("In", beams=2)
+    for texts in ("In", []):
+        with pytest.raises(TypeError):
+            generate(texts, beams=2)
     with pytest.raises(TypeError, match=r"Received: beam_size$"):
         generate.stream("In", beam_size=2)
     with pytest.raises(ValueError, match=r"Received: a tokenizer of 5 tokens"):

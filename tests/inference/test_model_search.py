@@ -146,13 +146,6 @@ class TestBeam:
         np.testing.assert_allclose(found["scores"], expected, rtol=1e-4)
         assert (found["scores"][:, 0] >= found["scores"][:, 1]).all()
 
-    def test_is_not_worse_than_greedy_and_sometimes_better(self, greedy_search, beam_search):
-        greedy, best = greedy_search(make_request()), beam_search(make_request())
-        lengths = (greedy["tokens"][:, 0] != PADDING_ID).sum(axis=1)
-        greedy = greedy["scores"][:, 0] / ((5 + lengths) / 6) ** 0.6
-        assert (best["scores"][:, 0] >= greedy - 1e-4).all()
-        assert (best["scores"][:, 0] > greedy + 1e-3).any()
-
 
 @pytest.mark.parametrize("name", ("greedy_search", "beam_search"))
 class TestGreedyAndBeam:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from keras import tree
 from layer_contract import (
     HALF_POLICIES,
     LayerContract,
@@ -138,9 +139,11 @@ def test_luong_equals_its_equations():
 def test_steps_return_half_precision(name, policy):
     layer = MAKERS[name](dtype=policy)
     layer.build(X.shape, Z.shape)
-    cache, memory = layer.start(Z.astype(HALF_POLICIES["mixed_float16"]))
-    y, cache = layer.step(X[:, :1], 0, cache, memory)
+    cache, memory = layer.start(Z)
+    y, following = layer.step(X[:, :1], 0, cache, memory)
     assert dtype_of(y) == HALF_POLICIES[policy]
+    for before, after in zip(tree.flatten(cache), tree.flatten(following), strict=True):
+        assert dtype_of(before) == dtype_of(after)
 
 
 def test_bad_arguments_are_refused():

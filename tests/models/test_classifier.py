@@ -1,3 +1,5 @@
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -86,6 +88,9 @@ class TestArguments:
     @pytest.mark.parametrize("pooling", ("last", "max", None))
     def test_an_unknown_pooling_is_refused(self, pooling):
         check_refused(make, pooling=pooling)
+        body = Bert(11, 8, BlockSettings(**BLOCK_SIZES))
+        check_refused(functools.partial(EncoderClassifier, body, 3), pooling=pooling)
+        assert body.pooling.trainable  # as before
 
     def test_a_text_longer_than_the_learned_positions_is_refused(self):
         with pytest.raises(ValueError, match=r"longer than `seq_length`"):

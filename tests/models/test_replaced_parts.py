@@ -21,6 +21,7 @@ from translating import TARGET_LENGTH, log_likelihoods, make_translate
 import keras_transformer as kt
 from keras_transformer.inference.model_search import WithoutCache, stepwise
 from keras_transformer.layers._parts import changed_part, walk
+from keras_transformer.training.report import make_report
 
 pytestmark = pytest.mark.every_backend
 
@@ -135,6 +136,8 @@ def test_attention_weights_of_parts_that_give_them():
         translate("one two", replace_unknown=True)
     with pytest.raises(ValueError, match="cross"):
         kt.plot_attention(found)
+    report = make_report(translate, [("one two", ["eins zwei"])], samples=10)
+    assert report["worst"][0]["attended"] == []
 
 
 def test_steps_inherited_below_another_call_are_not_used():
@@ -177,6 +180,23 @@ class Nested(keras.layers.Layer):
         return self.layer(x)
 
 
+class Other(keras.layers.Layer):
+    """A decoder whose attention has another name."""
+
+    def __init__(self, decoder):
+        super().__init__()
+        self.inner = decoder
+
+    def build(self, x_shape, encoder_output_shape):
+        self.inner.build(x_shape, encoder_output_shape)
+
+    def call(self, x, encoder_output, attention_mask=None):
+        return self.inner(x, encoder_output, attention_mask=attention_mask)
+
+    def compute_output_shape(self, x_shape, encoder_output_shape):
+        return x_shape
+
+
 def test_parts_of_a_recurrent_translator_may_store_nothing_and_need_no_build():
     for kind, part in (("luong", "combination"), ("bahdanau", "maxout")):
         model = kt.RecurrentTranslator(9, 9, 8, 8, 0.0, attention=kind)
@@ -186,6 +206,9 @@ def test_parts_of_a_recurrent_translator_may_store_nothing_and_need_no_build():
         with kt.record_attention() as weights:
             assert model(INPUTS).shape == (2, 3, 9)
         assert len(weights) == (kind == "luong")
+    model = kt.RecurrentTranslator(9, 9, 8, 8, 0.0)
+    model.decoder = Other(model.decoder)
+    assert numpy(model.attention_weights(*INPUTS)["cross"][0]).shape == (2, 1, 3, 4)
 
 
 class WithBuild(kt.TransformerModel):

@@ -57,12 +57,24 @@ def test_only_a_linear_head_starts_at_zero():
     assert np.abs(logits_of(make(d_head=9))).max() > 1e-3
 
 
+def test_images_may_have_an_unknown_size_when_it_is_built():
+    model = make()
+    model.build((None, None, None, 3))
+    assert logits_of(model).shape == (2, 7)
+
+
 class TestFineTuning:
     def test_keeps_the_encoder_and_resets_the_head(self):
         model = with_random_weights(d_head=9)
         tuned = model.for_fine_tuning(3)
         np.testing.assert_allclose(numpy(tuned.encode(IMAGES)), numpy(model.encode(IMAGES)))
         np.testing.assert_array_equal(logits_of(tuned), np.zeros((2, 3)))
+
+    def test_replaces_a_replaced_head(self):
+        model = make()
+        model.classifier = keras.layers.Dense(5)
+        model.build((None, 4, 6, 3))
+        np.testing.assert_array_equal(logits_of(model.for_fine_tuning(3)), np.zeros((2, 3)))
 
     def test_interpolates_positions_for_larger_images(self):
         model = with_random_weights(d_head=9)

@@ -159,7 +159,7 @@ def test_invalid_views_are_refused(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         write_attention_page(tmp_path / "page.html", [make_view()._replace(**changes)], "title")
     with pytest.raises(ValueError, match=r"at least one view\. Received: views=\[\]$"):
-        write_attention_page(tmp_path / "page.html", [], "title")
+        write_attention_page(tmp_path / "page.html", iter([]), "title")
     assert os.listdir(tmp_path) == []
 
 
@@ -275,16 +275,6 @@ def test_the_page_keeps_the_weights_of_the_layers_and_the_segments(tmp_path):
     (found,) = data["views"]
     np.testing.assert_allclose(found["weights"], expected, atol=6e-4)
     assert found["segments"] == segments
-    # The shares of the attention that go to the first and to the second text sum to 1.
-    shares = [np.sum(found["weights"], axis=-1, where=np.equal(segments, i)) for i in (0, 1)]
-    np.testing.assert_allclose(np.add(*shares), 1, atol=0.5e-3 * len(ids))
-
-
-def test_the_rows_of_the_weights_of_a_translation_sum_to_one(hypothesis, tmp_path):
-    _, data = write_and_parse(tmp_path, hypothesis_views(hypothesis))
-    for view in data["views"]:
-        sums = np.sum(view["weights"], axis=-1)
-        np.testing.assert_allclose(sums, 1, atol=0.5e-3 * len(view["keyTokens"]))
 
 
 def test_classifier_shows_the_attention_of_its_body():
@@ -309,10 +299,9 @@ def test_a_text_that_is_too_long_is_refused():
 
 def test_queries_and_keys_are_left_out_with_a_window():
     """The page would show their products for keys that the window hides."""
-    tokenizer = WordPieceTokenizer.train(TEXTS, min_count=1)
     for window, expected in ((None, False), (2, True)):
         settings = BlockSettings(h=2, d_model=8, d_ff=8, n=1, window=window)
-        model = Bert(tokenizer.vocab_size, 16, settings)
+        model = Bert(TOKENIZER.vocab_size, 16, settings)
         model.build((None, None))
-        (view,) = text_views(model, tokenizer, TEXTS[0])
+        (view,) = text_views(model, TOKENIZER, TEXTS[0])
         assert (view.queries is None) == (view.keys is None) == expected

@@ -58,6 +58,7 @@ function chooseKind(kind) {
 }
 
 function chooseHead(layer, head) {
+  if (!state.result) return;
   Object.assign(state, { layer, head });
   showAttention();
 }

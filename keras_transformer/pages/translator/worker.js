@@ -24,17 +24,14 @@ class Trace {
 const tokenText = (id) => target.vocabulary[id];
 
 function encodeSource(sentence) {
-  const tokens = source.encode(sentence);
-  if (tokens.length > MAX_SOURCE_TOKENS) {
+  const tokens = source.encode(sentence), limit = model.settings.source_limit;
+  if (tokens.length > limit) {
     throw new Error(
-      `The sentence is too long: shorten it to ${MAX_SOURCE_TOKENS} tokens. `
-      + `It has ${tokens.length}.`,
+      `The sentence is too long: shorten it to ${limit} tokens. It has ${tokens.length}.`,
     );
   }
   return [...tokens, { token: source.vocabulary[END], id: END }];
 }
-
-const MAX_SOURCE_TOKENS = 1024;
 
 // Each is a generator of what is shown on the way; its result is the answer.
 const OPERATIONS = {

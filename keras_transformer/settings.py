@@ -165,7 +165,7 @@ class BlockSettings:
         Args:
             known: names of fields to leave out, such as those that an exporter knows.
         """
-        changed = [name for name, default in _OF_2017.items() if getattr(self, name) != default]
+        changed = [name for name in _NEWER if getattr(self, name) != getattr(BlockSettings, name)]
         return [name for name in changed if name not in known]
 
     def _head_size(self):
@@ -194,20 +194,6 @@ class BlockSettings:
         return dataclasses.replace(self, **missing)
 
 
-# Fields and their values in the blocks of 2017. The heads are not a field of it.
-_OF_2017 = {
-    "rotary_scaling": None,
-    "relative_positions": None,
-    "normalization": "layer",
-    "gated": False,
-    "h_kv": None,
-    "window": None,
-    "qk_norm": False,
-    "use_bias": True,
-    "qkv_bias": None,
-}
-
-
 def describe_settings(settings):
     """Describes the layers of a Transformer in a line."""
     rotary, relative = settings.rotary_base, settings.relative_positions
@@ -228,6 +214,8 @@ def describe_settings(settings):
 
 
 SETTING_NAMES = tuple(field.name for field in dataclasses.fields(BlockSettings))
+# Fields whose defaults are the blocks of 2017. The fields are in the order of their age.
+_NEWER = SETTING_NAMES[SETTING_NAMES.index("rotary_scaling") :]
 
 
 def names_ours(constructor: _Constructor) -> _Constructor:
@@ -267,10 +255,7 @@ BlockSettings.__init__ = names_ours(BlockSettings.__init__)  # type: ignore[meth
 
 def upgrade_config(config):
     """Returns the configuration of a layer or model saved by version 0.1.0 with current names."""
-    config = {_OLD_NAMES.get(name, name): value for name, value in config.items()}
+    config = {"d_ff" if name == "d_ff_inner" else name: x for name, x in config.items()}
     if config.get("activation", "linear") is None:  # None now means the model's default
         config["activation"] = "linear"
     return config
-
-
-_OLD_NAMES = {"d_ff_inner": "d_ff"}

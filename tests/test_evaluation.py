@@ -21,16 +21,6 @@ def one_reference_each(references):
     return [[reference] for reference in references]
 
 
-def test_identical_text_scores_100():
-    scores = score(REFERENCES, one_reference_each(REFERENCES))
-    assert scores.bleu == pytest.approx(100) and scores.chrf == pytest.approx(100)
-
-
-def test_text_without_overlap_scores_0():
-    scores = score(["a b c d e"], [["v w x y z"]])
-    assert scores.bleu == pytest.approx(0) and scores.chrf == pytest.approx(0)
-
-
 def test_languages_without_spaces_are_scored_by_character():
     chinese = ["我想喝水", "你在哪里工作"]
     scores = score(chinese, one_reference_each(chinese))
@@ -90,11 +80,6 @@ def test_signature_describes_the_computation(metric):
 def test_str_shows_all_scores():
     lines = str(score(REFERENCES, one_reference_each(REFERENCES))).splitlines()
     assert [line.split("  ")[0] for line in lines] == ["BLEU 100.0", "chrF 100.0", "exact 100.0%"]
-
-
-def test_empty_translation_lowers_the_score():
-    scores = score(["", *REFERENCES[1:]], one_reference_each(REFERENCES))
-    assert 0 < scores.bleu < 90
 
 
 @pytest.mark.parametrize(

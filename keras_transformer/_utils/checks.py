@@ -15,9 +15,12 @@ def given(**arguments):
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _is_number(value, kinds):
+def _check(values, kinds, is_valid, requirement):
+    """Raises a ValueError unless all values are valid numbers of these kinds."""
     kinds = (int, numbers.Integral) if kinds is int else kinds  # also those of NumPy
-    return isinstance(value, kinds) and not isinstance(value, bool)
+    for name, value in values.items():
+        if not isinstance(value, kinds) or isinstance(value, bool) or not is_valid(value):
+            raise ValueError(f"`{name}` must be {requirement}. Received: {name}={excerpt(value)}")
 
 
 def check_sizes(**sizes):
@@ -26,9 +29,7 @@ def check_sizes(**sizes):
     Raises:
         ValueError: if a size is not a positive integer, of Python or of NumPy.
     """
-    for name, size in sizes.items():
-        if not _is_number(size, int) or size < 1:
-            raise ValueError(f"`{name}` must be a positive int. Received: {name}={excerpt(size)}")
+    _check(sizes, int, lambda size: size >= 1, "a positive int")
     return [int(size) for size in sizes.values()]
 
 
@@ -38,42 +39,26 @@ def check_optional_size(**size):
     return None if value is None else check_sizes(**size)[0]
 
 
-def check_integers(minimum, maximum, **numbers):
+def check_integers(minimum, maximum, **integers):
     """Raises a ValueError if a number is not an integer from `minimum` to `maximum`."""
-    for name, number in numbers.items():
-        if not _is_number(number, int) or not minimum <= number <= maximum:
-            raise ValueError(
-                f"`{name}` must be an int from {minimum} to {maximum}. "
-                f"Received: {name}={excerpt(number)}"
-            )
+    requirement = f"an int from {minimum} to {maximum}"
+    _check(integers, int, lambda x: minimum <= x <= maximum, requirement)
 
 
 def check_numbers(minimum, maximum, **numbers):
     """Raises a ValueError if a number is not between `minimum` and `maximum`, inclusive."""
-    for name, number in numbers.items():
-        if not _is_number(number, (int, float)) or not minimum <= number <= maximum:
-            raise ValueError(
-                f"`{name}` must be a number from {minimum} to {maximum}. "
-                f"Received: {name}={excerpt(number)}"
-            )
+    requirement = f"a number from {minimum} to {maximum}"
+    _check(numbers, (int, float), lambda x: minimum <= x <= maximum, requirement)
 
 
 def check_rate(**rates):
     """Raises a ValueError if a rate is not in [0, 1)."""
-    for name, rate in rates.items():
-        if not _is_number(rate, (int, float)) or not 0 <= rate < 1:
-            raise ValueError(
-                f"`{name}` must be at least 0 and less than 1. Received: {name}={excerpt(rate)}"
-            )
+    _check(rates, (int, float), lambda rate: 0 <= rate < 1, "at least 0 and less than 1")
 
 
 def check_positive(**numbers):
     """Raises a ValueError if a number is not positive and finite."""
-    for name, number in numbers.items():
-        if not _is_number(number, (int, float)) or not 0 < number < math.inf:
-            raise ValueError(
-                f"`{name}` must be positive and finite. Received: {name}={excerpt(number)}"
-            )
+    _check(numbers, (int, float), lambda x: 0 < x < math.inf, "positive and finite")
 
 
 def check_even(**sizes):

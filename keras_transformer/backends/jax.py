@@ -35,16 +35,7 @@ class TrainingStep:
     are sharded themselves (model parallelism), they stay so, and each group of devices that holds
     them once has a share of the rows.
 
-    Args:
-        model: a built model, called on `(source, target_input)`.
-        optimizer: a built `keras.optimizers.Optimizer`. It may accumulate gradients, clip them,
-            scale the loss or average the weights.
-        loss: function from the target, (B, T), and the logits, (B, T, V), to the loss to minimize
-            and the totals, both summed over the batch: see `loss_and_totals`.
-
-    Attributes:
-        process: index of this process; that of the chief, which writes the files, is 0.
-        processes: number of processes that take part.
+    See `tensorflow.TrainingStep` for the arguments and attributes.
     """
 
     def __init__(self, model, optimizer, loss):
@@ -63,15 +54,7 @@ class TrainingStep:
         self._evaluate_batch = jax.jit(self._evaluate_batch, out_shardings=self._replicated)
 
     def train(self, batches, start=0):
-        """Trains on the batches and yields the totals of each.
-
-        Args:
-            batches: a `LengthBuckets`, which must not be reshuffled meanwhile.
-            start: index of the first batch.
-
-        Yields:
-            The totals of each batch, computed with the weights before its update.
-        """
+        """Trains on the batches and yields the totals of each; see `tensorflow.TrainingStep`."""
         values = self._values()
         try:
             placed = self._placed(batches, start, accumulation(self.optimizer))

@@ -42,15 +42,13 @@ class TrainingStep:
             scale the loss or average the weights.
         loss: function from the target, (B, T), and the logits, (B, T, V), to the loss to minimize
             and the totals, both summed over the batch: see `loss_and_totals`.
-        jit_compile: whether XLA compiles the training step, once per shape. None: only on a GPU,
-            because it is slower on one core of a CPU.
 
     Attributes:
         process: index of this process; that of the chief, which writes the files, is 0.
         processes: number of processes that take part.
     """
 
-    def __init__(self, model, optimizer, loss, jit_compile=None):
+    def __init__(self, model, optimizer, loss):
         self.model = model
         self.optimizer = optimizer
         self.loss = loss
@@ -59,8 +57,8 @@ class TrainingStep:
         self._replicas = self._strategy.num_replicas_in_sync
         self._seeds = [v for v in model.non_trainable_variables if v.path.endswith(_SEED)]
         self._others = [v for v in model.non_trainable_variables if not v.path.endswith(_SEED)]
-        if jit_compile is None:
-            jit_compile = bool(tf.config.list_physical_devices("GPU"))
+        # XLA compiles the step once per shape. On one core of a CPU, it is slower.
+        jit_compile = bool(tf.config.list_physical_devices("GPU"))
         single = self._replicas == 1
         # XLA compiles for one device, so the all-reduce of several replicas stays outside.
         if jit_compile and not single:

@@ -4,7 +4,6 @@ import contextlib
 import os
 
 import keras
-import numpy as np
 import torch
 from keras import ops
 
@@ -20,16 +19,7 @@ _SEVERAL_PROCESSES = ("WORLD_SIZE", "TF_CONFIG", "JAX_COORDINATOR_ADDRESS")
 class TrainingStep:
     """Trains and evaluates batch by batch, operation by operation, on one device.
 
-    Args:
-        model: a built model, called on `(source, target_input)`.
-        optimizer: a built `keras.optimizers.Optimizer`. It may accumulate gradients, clip them,
-            scale the loss or average the weights.
-        loss: function from the target, (B, T), and the logits, (B, T, V), to the loss to minimize
-            and the totals, both summed over the batch: see `loss_and_totals`.
-
-    Attributes:
-        process: index of this process: 0.
-        processes: number of processes that take part: 1.
+    See `tensorflow.TrainingStep` for the arguments and attributes.
     """
 
     def __init__(self, model, optimizer, loss):
@@ -39,15 +29,7 @@ class TrainingStep:
         self.process, self.processes = processes()
 
     def train(self, batches, start=0):
-        """Trains on the batches and yields the totals of each.
-
-        Args:
-            batches: a `LengthBuckets`, which must not be reshuffled meanwhile.
-            start: index of the first batch.
-
-        Yields:
-            The totals of each batch, computed with the weights before its update.
-        """
+        """Trains on the batches and yields the totals of each; see `tensorflow.TrainingStep`."""
         counted = with_token_counts(batches, start, accumulation(self.optimizer))
         with contextlib.closing(prefetched(counted)) as prepared:
             for batch in prepared:
@@ -58,10 +40,6 @@ class TrainingStep:
         with contextlib.closing(prefetched(with_token_counts(batches))) as prepared:
             for batch in prepared:
                 yield self._evaluate_batch(*_to_tensors(batch))
-
-    def any(self, flags):
-        """Returns which bools of an array are True in any process, of which there is one."""
-        return np.array(flags)
 
     def _train_batch(self, inputs, target, count):
         variables = self.model.trainable_variables

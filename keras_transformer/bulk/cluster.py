@@ -12,16 +12,13 @@ import re
 import socket
 
 from keras_transformer._utils.cores import count_cores
+from keras_transformer._utils.extras import extra
 from keras_transformer.bulk.worker import ShardResult, ShardWorker
 from keras_transformer.training.interrupt import interruptible
 
-try:
+with extra("A large corpus needs Ray", "ray"):
     import ray
     from ray.exceptions import RayError
-except ImportError as error:
-    raise ImportError(
-        f"A large corpus needs Ray: run pip install 'keras3-transformer[ray]'. Received: {error}"
-    ) from error
 
 # A shard whose worker dies this often, for example because it needs more memory than there is, is
 # given up.

@@ -67,7 +67,9 @@ def translate_corpus(
     output = Path(os.path.abspath(output))
     shards = find_shards(inputs, output, column)
     run = Path(os.path.abspath(run))
-    _import_cluster()  # raises the error of a missing Ray before anything is written
+    # Imported late, because the import of Ray takes half a second, but before anything is written.
+    import keras_transformer.bulk.cluster as cluster
+
     job = Job(
         run=run,
         weights=weights,
@@ -85,7 +87,7 @@ def translate_corpus(
         job.begin()
         missing = [shard for shard in shards if not job.output_file(shard).exists()]
         try:
-            errors = _translate(job, missing, actors) if missing else {}
+            errors = _translate(cluster, job, missing, actors) if missing else {}
         finally:
             job.remove_partial_files()
         untranslated = job.write_report()
@@ -98,9 +100,8 @@ def translate_corpus(
     return len(shards), untranslated, job.report_file
 
 
-def _translate(job, shards, actors):
+def _translate(cluster, job, shards, actors):
     """Translates shards and returns a dictionary from those that failed to the reason."""
-    cluster = _import_cluster()
     errors, progress = {}, _Progress(shards)
     with cluster.start_cluster(actors) as options:
         workers = cluster.start_workers(job, min(options.pop("actors"), len(shards)), options)
@@ -111,13 +112,6 @@ def _translate(job, shards, actors):
                 errors[shard] = result.error
             progress.update(shard, result.lines)
     return errors
-
-
-def _import_cluster():
-    # Imported late, because the import of Ray takes half a second.
-    import keras_transformer.bulk.cluster as cluster
-
-    return cluster
 
 
 class _Progress:

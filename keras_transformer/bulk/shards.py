@@ -9,6 +9,7 @@ import contextlib
 import gzip
 
 from keras_transformer._utils.checks import check_integers
+from keras_transformer._utils.extras import extra
 from keras_transformer._utils.reading import check_regular
 from keras_transformer.data.limits import open_limited, refuse_utf16
 
@@ -189,13 +190,9 @@ def _decode_column(pyarrow, column, limits, path):
 
 
 def _import_pyarrow():
-    try:
+    with extra("Parquet needs pyarrow", "ray"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(
-            f"Parquet needs pyarrow: run pip install 'keras3-transformer[ray]'. Received: {error}"
-        ) from error
     return pyarrow, pyarrow.parquet
 
 

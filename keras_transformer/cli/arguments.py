@@ -107,7 +107,7 @@ def engine_options(arguments):
     return options
 
 
-def add_search_options(parser, without=(), **defaults):
+def add_search_options(parser, without=()):
     """Adds a flag for each field of `SearchOptions`.
 
     Flags that are not given are absent from the parsed arguments; see `search_options`.
@@ -115,14 +115,13 @@ def add_search_options(parser, without=(), **defaults):
     Args:
         parser: an `argparse.ArgumentParser`.
         without: names of fields to leave out.
-        **defaults: default values to show in the help instead of those of `SearchOptions`.
     """
     group = parser.add_argument_group("search options")
     for field in dataclasses.fields(SearchOptions):
         if field.name in without:
             continue
-        default = defaults.get(field.name, field.default)
-        help = f"{_SEARCH_HELP[field.name]} (default: {'none' if default == () else default})"
+        default = "none" if field.default == () else field.default
+        help = f"{_SEARCH_HELP[field.name]} (default: {default})"
         options = {"dest": field.name, "default": argparse.SUPPRESS, "help": help}
         if field.type is bool:
             options["action"] = argparse.BooleanOptionalAction
@@ -150,17 +149,16 @@ def given_search_flags(arguments):
     return [_search_flag(name) for name in given_search_options(arguments)]
 
 
-def search_options(arguments, **defaults):
+def search_options(arguments):
     """Returns validated search options as a dictionary of keyword arguments.
 
     Args:
         arguments: the parsed arguments.
-        **defaults: values of options that were not given.
 
     Raises:
         ValueError: if an option is out of range or two options conflict.
     """
-    options = {**defaults, **given_search_options(arguments)}
+    options = given_search_options(arguments)
     if "glossary" in options:
         options["glossary"] = _read_glossary(options["glossary"])
     SearchOptions(**options)  # validates, before the slow import of Keras

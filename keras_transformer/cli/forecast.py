@@ -45,9 +45,10 @@ def _add_size(parser, name, description, greatest):
 
 def run(arguments):
     """Trains a forecaster and prints its training and test errors, and those of a simple guess."""
-    _check(arguments)
+    if not arguments.csv and (arguments.column or arguments.data_limits != 1):
+        raise ValueError("--column and --data-limits require --csv")
     _set_defaults(arguments)
-    training, test = _read_windows(arguments)
+    training, test = _split_file(arguments) if arguments.csv else _split_fibonacci(arguments.steps)
     import_backend(tuned=True)
     if arguments.plot:
         from keras_transformer.plotting._figures import image_format
@@ -69,30 +70,18 @@ def run(arguments):
         print(f"wrote {arguments.plot}")
 
 
-def _check(arguments):
-    if not arguments.csv and (arguments.column or arguments.data_limits != 1):
-        raise ValueError("--column and --data-limits require --csv")
-
-
 def _set_defaults(arguments):
     for name, default in DEFAULTS["csv" if arguments.csv else "fibonacci"].items():
         if getattr(arguments, name) is None:
             setattr(arguments, name, default)
 
 
-def _read_windows(arguments):
-    """Returns the windows and targets of the training set and of the test set."""
-    if arguments.csv:
-        return _split_file(arguments.csv, arguments.column, arguments.data_limits, arguments.steps)
-    return _split_fibonacci(arguments.steps)
-
-
-def _split_file(path, column, data_limits, steps):
+def _split_file(arguments):
     """Returns non-overlapping windows of the first 80% of a file and of the rest."""
     from keras_transformer.data.series import make_windows, read_series, scale
 
-    series = scale(read_series(path, column, data_limits))
-    cut = int(0.8 * len(series))
+    series = scale(read_series(arguments.csv, arguments.column, arguments.data_limits))
+    cut, steps = int(0.8 * len(series)), arguments.steps
     return [make_windows(part, steps, stride=steps) for part in (series[:cut], series[cut:])]
 
 

@@ -92,7 +92,10 @@ def run(arguments):
 
 def _translate_sentences(translate, arguments, options, output):
     for hypotheses, sentence in _stream(translate, arguments, options):
-        _print(hypotheses, _with_scores(options), output)
+        for x in hypotheses:
+            text = f"{x.score:.3f}\t{x.text}" if _with_scores(options) else x.text
+            # Flushed, because a program reading from a pipe may be waiting for the line.
+            print(text, file=output, flush=True)
         if sys.stdout.isatty() and (words := translate.source_tokenizer.unknown_words(sentence)):
             _say(f"  (unknown: {', '.join(words)})")
         if arguments.attention:
@@ -166,11 +169,3 @@ def _stream(translate, arguments, options):
 
 def _with_scores(options):
     return options.get("n_best", 1) > 1
-
-
-def _print(hypotheses, with_scores, output):
-    for hypothesis in hypotheses:
-        text = f"{hypothesis.score:.3f}\t{hypothesis.text}" if with_scores else hypothesis.text
-        print(
-            text, file=output, flush=True
-        )  # a program reading from a pipe may be waiting for the line

@@ -20,7 +20,7 @@ from keras_transformer.data.batches import LengthBuckets, TokenBlock
 from keras_transformer.data.marian_tokenizer import AnyTokenizer, load_tokenizer
 from keras_transformer.data.pair_file import PairFile
 from keras_transformer.data.pairs import read_pairs
-from keras_transformer.data.references import read_references, write_references
+from keras_transformer.data.references import read_references, reference_lines
 from keras_transformer.data.token_shards import (
     SETTINGS,
     ShardedBuckets,
@@ -397,15 +397,14 @@ class PrepareDataset:
         parts = [_with_references(_complete_pairs(x, dropped)) for x in (validation, test)]
         settings = {name: getattr(self, name) for name in SETTINGS} | {"tokenizer": "bpe"}
         blocks = (
-            TokenBlock.from_examples(_encode(file.read_block(i), source, target))
-            for i in range(file.number_of_blocks)
+            TokenBlock.from_examples(_encode(block, source, target)) for block in file.blocks()
         )
         with atomic_replace(folder) as temporary:
             temporary.mkdir()
             for name, tokenizer in zip(_TOKENIZERS, (source, target), strict=True):
                 tokenizer.save(temporary / name)
             for name, part in zip(_HELD_OUT_FILES, parts, strict=True):
-                write_references(temporary / name, part)
+                (temporary / name).write_text(reference_lines(part), encoding="utf-8")
             write_token_shards(temporary, blocks, settings, dropped)
         return PreparedDataset.load(folder)
 

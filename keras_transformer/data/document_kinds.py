@@ -8,6 +8,8 @@ import html
 import re
 from typing import NamedTuple
 
+from keras_transformer._utils.extras import extra
+
 
 class Piece(NamedTuple):
     """A part of a block.
@@ -249,13 +251,8 @@ def parse_markdown(text, name):
 
 
 def _markdown():
-    try:
+    with extra("Documents in Markdown require markdown-it-py", "documents"):
         from markdown_it import MarkdownIt
-    except ImportError as error:
-        raise ImportError(
-            "Documents in Markdown require markdown-it-py: pip install "
-            f"'keras3-transformer[documents]'. Received: {error}"
-        ) from error
     markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     markdown.core.ruler.disable(["inline", "text_join"])
     markdown.inline.ruler2.disable("fragments_join")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from keras_transformer._utils.checks import check_choice
+from keras_transformer._utils.extras import extra
 from keras_transformer._utils.reading import excerpt
 from keras_transformer._utils.types import PathLike
 from keras_transformer.data.document_kinds import PARSERS
@@ -123,13 +124,8 @@ class Document:
 
 def _sentence_splitter(language):
     """Returns a function that splits a text into sentences, with the spaces between them."""
-    try:
+    with extra("Documents require sentencex", "documents"):
         import sentencex
-    except ImportError as error:
-        raise ImportError(
-            "Documents require sentencex: pip install 'keras3-transformer[documents]'. "
-            f"Received: {error}"
-        ) from error
 
     def split(text):
         sentences = sentencex.segment(language, text)

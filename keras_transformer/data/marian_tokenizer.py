@@ -1,12 +1,12 @@
 """The sub-word tokenizer of published Marian models."""
 
 import base64
-import binascii
 import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
+from keras_transformer._utils.extras import extra
 from keras_transformer._utils.reading import check_regular, excerpt, read_json
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, UNKNOWN_ID
 from keras_transformer._utils.types import PathLike
@@ -107,7 +107,7 @@ class MarianTokenizer(ReversibleTokenizer):
         try:
             pieces = base64.b64decode(content["pieces"], validate=True)
             vocabulary = content["vocabulary"]
-        except (KeyError, TypeError, ValueError, binascii.Error) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} must have the pieces and the vocabulary of a Marian tokenizer. "
                 f"Received: {type(error).__name__} {excerpt(str(error))}"
@@ -186,13 +186,8 @@ def _read_processor(path):
 
 
 def _make_processor(path, model_proto):
-    try:
+    with extra("Marian models require SentencePiece", "marian"):
         import sentencepiece
-    except ImportError as error:
-        raise ImportError(
-            "Marian models require SentencePiece: pip install 'keras3-transformer[marian]'. "
-            f"Received: {error}"
-        ) from error
     processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(model_proto)

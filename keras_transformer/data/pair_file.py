@@ -4,6 +4,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -72,30 +73,17 @@ class PairFile:
                 f"No file of sentence pairs here; check the path. Received: {path}"
             )
         check_regular(self.path)
-        self._length = self._scan(block_pairs)
-        if not self._length:
+        self._scan(block_pairs)
+        if not self._blocks:
             raise ValueError(f"{path} contains no pair to train on. Received: {self.dropped}")
 
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        for block in range(self.number_of_blocks):
-            yield from self.read_block(block)
-
-    @property
-    def number_of_blocks(self) -> int:
-        """The number of blocks."""
-        return len(self._blocks)
-
-    def read_block(self, block: int) -> list[tuple[str, str]]:
-        """Returns the accepted pairs of a block, a list of (source, target)."""
-        offset, size, previous_lines = self._blocks[block]
+    def blocks(self) -> Iterator[list[tuple[str, str]]]:
+        """Yields the accepted pairs of each block, a list of (source, target)."""
         with open(self.path, "rb") as file:
-            file.seek(offset)
-            data = file.read(size)
-        pairs = self._parse(data, previous_lines)
-        return [pair for pair in pairs if self._rejection_reason(*pair) is None]
+            for offset, size, previous_lines in self._blocks:
+                file.seek(offset)
+                pairs = self._parse(file.read(size), previous_lines)
+                yield [pair for pair in pairs if self._rejection_reason(*pair) is None]
 
     def sentences(self, *sides: int) -> Iterable[str]:
         """Returns an iterable of the sentences of the source (0), the target (1) or both.
@@ -105,17 +93,14 @@ class PairFile:
         return _Sentences(self, sides)
 
     def _scan(self, block_pairs):
-        """Finds the blocks with accepted pairs and returns the number of these pairs."""
-        total, previous_lines, offset = 0, 0, 0
+        """Finds the blocks with accepted pairs."""
+        previous_lines, offset = 0, 0
         with open(self.path, "rb") as file:
             while lines := self._read_lines(file, previous_lines, block_pairs):
                 data = b"".join(lines)
-                accepted = self._count_accepted(data, previous_lines)
-                if accepted:
+                if self._count_accepted(data, previous_lines):
                     self._blocks.append((offset, len(data), previous_lines))
-                total += accepted
                 previous_lines, offset = previous_lines + len(lines), offset + len(data)
-        return total
 
     def _read_lines(self, file, previous_lines, block_pairs):
         """Reads the lines of a block, bytes."""
@@ -162,4 +147,5 @@ class _Sentences:
         self._file, self._sides = file, sides
 
     def __iter__(self):
-        return (pair[side] for pair in self._file for side in self._sides)
+        pairs = itertools.chain.from_iterable(self._file.blocks())
+        return (pair[side] for pair in pairs for side in self._sides)

@@ -176,7 +176,11 @@ class PretrainingPairs(keras.utils.PyDataset):
         first = index * self.batch_size
         rows = [self._draw(random, row) for row in range(first, first + self.batch_size)]
         ids, segments, positions, labels, next_labels = zip(*rows, strict=True)
-        inputs = (self._pad(ids), self._pad(segments), pad_ids(positions, self._max_masked))
+        inputs = (
+            pad_ids(ids, self.seq_length),
+            pad_ids(segments, self.seq_length),
+            pad_ids(positions, self._max_masked),
+        )
         labels = pad_ids(labels, self._max_masked)
         return inputs, {"words": labels, "next": np.array(next_labels, "int32")}
 
@@ -210,6 +214,3 @@ class PretrainingPairs(keras.utils.PyDataset):
         random_ids = random.choice(self._ordinary_ids, count)
         masked[positions] = np.where(draws >= 0.9, random_ids, replaced)
         return masked, positions, labels
-
-    def _pad(self, sequences):
-        return pad_ids(sequences, self.seq_length)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import tokenizers
 
 from keras_transformer._utils.checks import check_integers
+from keras_transformer._utils.extras import extra
 from keras_transformer._utils.reading import excerpt, parse_json, read_json, read_text
 from keras_transformer._utils.special_tokens import END_ID, SPECIAL_TOKENS
 from keras_transformer._utils.types import PathLike
@@ -256,14 +257,9 @@ _MAX_TEMPLATE = 1 << 20  # bytes
 
 
 def _render(template, **names):
-    try:
+    with extra("Chat templates require Jinja", "chat"):
         import jinja2
         from jinja2.sandbox import ImmutableSandboxedEnvironment
-    except ImportError as error:
-        raise ImportError(
-            "Chat templates require Jinja: pip install 'keras3-transformer[chat]'. "
-            f"Received: {error}"
-        ) from error
 
     def reject(message):
         raise jinja2.TemplateError(message)

@@ -1,7 +1,5 @@
 """Sentences with one or more reference translations, in tab-separated text."""
 
-from pathlib import Path
-
 from keras_transformer._utils.reading import read_text
 from keras_transformer.data.table_pairs import columns_of_header
 
@@ -39,12 +37,7 @@ def read_references(path, header=True):
     return rows
 
 
-def write_references(path, rows):
-    """Writes (sentence, list of references) rows, which `read_references` reads, to a file."""
-    Path(path).write_text(reference_lines(rows), encoding="utf-8")
-
-
 def reference_lines(rows):
-    """Returns the text of a file of (sentence, list of references) rows."""
+    """Returns the text of a file of (sentence, list of references) rows, for `read_references`."""
     lines = [[source, *references] for source, references in rows]
     return "".join("\t".join(" ".join(x.split()) for x in line) + "\n" for line in lines)

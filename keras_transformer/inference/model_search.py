@@ -21,8 +21,8 @@ _HALF_TOLERANCE = 0.1
 class _Wrapper(keras.Model):
     """Base class of the models that compute with another one and have no variables of their own."""
 
-    def __init__(self, model, **kwargs):
-        super().__init__(dtype=model.dtype_policy, **kwargs)
+    def __init__(self, model):
+        super().__init__(dtype=model.dtype_policy)
         self.model = model
         self.built = True
 
@@ -44,8 +44,8 @@ class ModelSearch(_Wrapper):
         with_scores: whether to return the scores.
     """
 
-    def __init__(self, model, options, with_forced=False, with_scores=False, **kwargs):
-        super().__init__(model, **kwargs)
+    def __init__(self, model, options, with_forced=False, with_scores=False):
+        super().__init__(model)
         self.options = options
         self.with_forced = with_forced
         self.with_scores = with_scores

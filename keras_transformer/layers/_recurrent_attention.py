@@ -6,7 +6,8 @@ from keras import ops
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
 from keras_transformer.layers._parts import PartsMixin
-from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
+from keras_transformer.layers.dot_product_attention import masked_softmax
+from keras_transformer.layers.record_attention import store_attention
 from keras_transformer.masks import with_implicit_mask
 
 
@@ -58,7 +59,8 @@ class RecurrentAttention(PartsMixin, AttentionMaskMixin, keras.layers.Layer):
         """
         scores = self.scores(queries, keys)
         weights = self.attention_weights(queries, scores, attention_mask, start)
-        return weighted_sum(self, weights, values)
+        store_attention(self, weights)
+        return ops.matmul(ops.cast(weights, values.dtype), values)
 
     def attend_step(
         self,

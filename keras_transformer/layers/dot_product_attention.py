@@ -169,18 +169,3 @@ def masked_softmax(scores, attention_mask=None, bias=None):
     # All scores of a fully masked row are equal, so its softmax is uniform and must be set to 0.
     weights = ops.softmax(scores)
     return weights * ops.cast(ops.any(attention_mask, axis=-1, keepdims=True), scores.dtype)
-
-
-def weighted_sum(layer, weights, values):
-    """Computes the weighted sum of the values and stores the weights for `record_attention`.
-
-    Args:
-        layer: the attention layer under which the weights are stored.
-        weights: (..., T, S).
-        values: (..., S, d_v).
-
-    Returns:
-        (..., T, d_v).
-    """
-    store_attention(layer, weights)
-    return ops.matmul(ops.cast(weights, values.dtype), values)

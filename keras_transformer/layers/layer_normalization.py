@@ -1,6 +1,5 @@
 """Layer normalization with a custom gradient, or PyTorch's kernel."""
 
-import functools
 from typing import Any
 
 import keras
@@ -59,17 +58,14 @@ class LayerNormalization(keras.layers.Layer):
         x = ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
         gamma, beta = (ops.cast(weight, x.dtype) for weight in (self.gamma, self.beta))
         if keras.config.backend() == "torch":  # whose kernel has a gradient of its own
-            normalize = functools.partial(ops.layer_normalization, epsilon=self.epsilon)
+            y = ops.layer_normalization(x, gamma, beta, epsilon=self.epsilon)
         elif training:
             # Only then, because TensorFlow keeps the graph of a custom gradient until the process
             # ends.
-            normalize = ops.custom_gradient(self._normalize_with_gradient)
+            y = ops.custom_gradient(self._normalize_with_gradient)(x, gamma, beta)
         else:
-            normalize = self._normalize
-        return ops.cast(normalize(x, gamma, beta), self.compute_dtype)
-
-    def _normalize(self, x, gamma, beta):
-        return self._standardize(x)[0] * gamma + beta
+            y = self._standardize(x)[0] * gamma + beta
+        return ops.cast(y, self.compute_dtype)
 
     def _normalize_with_gradient(self, x, gamma, beta):
         unit, scale = self._standardize(x)

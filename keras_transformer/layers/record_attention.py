@@ -1,4 +1,4 @@
-"""Context managers that record attention weights, queries and keys."""
+"""Records attention weights, queries and keys."""
 
 import contextlib
 import contextvars
@@ -11,8 +11,7 @@ from keras_transformer._utils.types import Tensor
 from keras_transformer.layers._fused_attention import repeat_heads
 from keras_transformer.layers._parts import walk
 
-_weights = contextvars.ContextVar("attention_weights", default=None)
-_queries_and_keys = contextvars.ContextVar("queries_and_keys", default=None)
+_recorded: contextvars.ContextVar[Any] = contextvars.ContextVar("recorded", default=None)
 
 
 @contextlib.contextmanager
@@ -34,36 +33,28 @@ def record_attention() -> Iterator[dict[keras.layers.Layer, Tensor]]:
         >>> ops.shape(weights[layer.attention])  # (B, N, T, S)
         (1, 2, 3, 3)
     """
-    with _recording(_weights) as recorded:
+    recorded = Recording()
+    token = _recorded.set(recorded)
+    try:
         yield recorded
-
-
-@contextlib.contextmanager
-def record_queries_and_keys():
-    """Records the inputs of all `DotProductAttention` layers called in the `with` block.
-
-    Yields:
-        A dictionary from the attention layer to the queries, (..., T, d_k), and the keys,
-        (..., S, d_k), of its last call.
-    """
-    with _recording(_queries_and_keys) as recorded:
-        yield recorded
+    finally:
+        _recorded.reset(token)
 
 
 class Recording(dict[keras.layers.Layer, Any]):
-    """The value of the last call of each layer.
+    """The attention weights of the last call of each layer.
 
     Attributes:
-        calls: list of (layer, value) of all calls in their order. A shared layer occurs repeatedly.
+        calls: list of (layer, weights) of all calls in their order. A shared layer occurs
+            repeatedly.
+        inputs: list of (layer, (queries, keys)), likewise, of `DotProductAttention` layers:
+            (..., T, d_k) and (..., S, d_k).
     """
 
     def __init__(self, calls=()):
         super().__init__(calls)
         self.calls = list(calls)
-
-    def add(self, layer, value):
-        self[layer] = value
-        self.calls.append((layer, value))
+        self.inputs = []
 
 
 def take_call(calls, part):
@@ -78,16 +69,6 @@ def take_call(calls, part):
     return None if index is None else calls.pop(index)[1]
 
 
-@contextlib.contextmanager
-def _recording(variable):
-    recorded = Recording()
-    token = variable.set(recorded)
-    try:
-        yield recorded
-    finally:
-        variable.reset(token)
-
-
 def store_attention(layer: keras.layers.Layer, weights: Tensor) -> None:
     """Stores attention weights in the innermost `record_attention`, if there is one.
 
@@ -97,18 +78,19 @@ def store_attention(layer: keras.layers.Layer, weights: Tensor) -> None:
         layer: the layer that computes the weights.
         weights: attention weights, (B, N, T, S), before dropout.
     """
-    if (recorded := _weights.get()) is not None:
-        recorded.add(layer, weights)
+    if (recorded := _recorded.get()) is not None:
+        recorded[layer] = weights
+        recorded.calls.append((layer, weights))
 
 
 def store_queries_and_keys(layer, queries, keys):
-    """Stores queries and keys in the innermost `record_queries_and_keys`, if there is one."""
-    if (recorded := _queries_and_keys.get()) is not None:
+    """Stores queries and keys in the innermost `record_attention`, if there is one."""
+    if (recorded := _recorded.get()) is not None:
         if len(queries.shape) == 4:
             keys = repeat_heads(keys, queries)
-        recorded.add(layer, (queries, keys))
+        recorded.inputs.append((layer, (queries, keys)))
 
 
 def is_recording():
     """Returns whether `record_attention` is active."""
-    return _weights.get() is not None
+    return _recorded.get() is not None

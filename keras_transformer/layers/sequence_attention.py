@@ -8,7 +8,8 @@ from keras import ops
 from keras_transformer._utils.checks import check_length, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
 from keras_transformer.layers._attention_mask_mixin import AttentionMaskMixin
-from keras_transformer.layers.dot_product_attention import masked_softmax, weighted_sum
+from keras_transformer.layers.dot_product_attention import masked_softmax
+from keras_transformer.layers.record_attention import store_attention
 from keras_transformer.masks import with_implicit_mask
 from keras_transformer.settings import names_ours
 
@@ -65,7 +66,8 @@ class SequenceAttention(AttentionMaskMixin, keras.layers.Layer):
         scores = ops.tanh(ops.matmul(x, self.kernel) + self.bias[: ops.shape(x)[1]])  # (B, T, 1)
         attention_mask = with_implicit_mask(attention_mask, mask)
         weights = masked_softmax(ops.swapaxes(scores, 1, 2), attention_mask)
-        return ops.squeeze(weighted_sum(self, weights, x), axis=1)
+        store_attention(self, weights)
+        return ops.squeeze(ops.matmul(ops.cast(weights, x.dtype), x), axis=1)
 
     def compute_mask(self, x: Tensor, previous_mask: Tensor | None) -> None:
         return None  # the output is no sequence

@@ -14,7 +14,6 @@ from keras_transformer.inference.translate import Hypothesis, Translate
 from keras_transformer.layers.record_attention import (
     Recording,
     record_attention,
-    record_queries_and_keys,
 )
 from keras_transformer.models.ensemble import Ensemble
 from keras_transformer.pages._assembly import fill, read_parts, to_json
@@ -254,10 +253,10 @@ def _record(model, inputs):
 
     With a sliding window, queries and keys are left out: the page does not know what it hides.
     """
-    with record_attention() as weights, record_queries_and_keys() as vectors:
+    with record_attention() as weights:
         model(inputs)
     has_window = getattr(getattr(model, "settings", None), "window", None) is not None
-    calls = [] if has_window else vectors.calls
+    calls = [] if has_window else weights.inputs
     queries, keys = (Recording([(x, pair[i]) for x, pair in calls]) for i in (0, 1))
     return weights, queries, keys
 

@@ -39,11 +39,6 @@ def split_mix(mix: str) -> tuple[str, float]:
     return path, number
 
 
-def check_mix(mix):
-    """Raises a ValueError unless `mix` is FILE:SHARE."""
-    split_mix(mix)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSettings(Settings):
     """The part of a `RunConfig` that describes the data."""
@@ -69,7 +64,7 @@ class DataSettings(Settings):
         None,
         "FILE:SHARE, other pairs that make up this share of the training part, such as those of an "
         "adapted run, which would forget them (None: only the data)",
-        check_mix,
+        split_mix,
     )
     n_sentences: int | None = setting(
         None, "number of pairs to use from the start of the file (None: all)", integers(1, ANY_SIZE)

@@ -43,16 +43,6 @@ def test_temporary_file_has_the_same_suffixes_and_folder(tmp_path):
         temporary.touch()
 
 
-def test_creates_a_folder_with_its_files(tmp_path):
-    with atomic_replace(tmp_path / "000001") as temporary:
-        temporary.mkdir()
-        (temporary / "a").write_text("1")
-        (temporary / "b").write_text("2")
-        assert not (tmp_path / "000001").exists()
-    assert os.listdir(tmp_path) == ["000001"]
-    assert sorted(os.listdir(tmp_path / "000001")) == ["a", "b"]
-
-
 def test_creates_nested_folders(tmp_path):
     with atomic_replace(tmp_path / "model") as temporary:
         (temporary / "variables" / "empty").mkdir(parents=True)
@@ -136,14 +126,6 @@ def test_an_error_keeps_the_old_file(old, error):
         temporary.write_text("half")
         raise error
     assert_old(old)
-
-
-def test_an_error_leaves_no_partial_folder(tmp_path):
-    with pytest.raises(KeyError), atomic_replace(tmp_path / "000001") as temporary:
-        temporary.mkdir()
-        (temporary / "a").write_text("half")
-        raise KeyError
-    assert os.listdir(tmp_path) == []
 
 
 def test_write_error_states_that_existing_data_is_unchanged(old):

@@ -236,8 +236,11 @@ def test_glossary_required_and_forbidden_words(tmp_path):
     code, _, error = call(["evaluate", *glossary, "--engine", "ctranslate2"])
     assert code and 'The engine "ctranslate2" has no `glossary`' in error
     (tmp_path / "terms.tsv").write_text("two\tvier\ntwo\tdrei\n", encoding="utf-8")
-    code, _, error = call(["translate", *glossary, "--file", "sentences.txt"])
+    code, _, error = call(["translate", *glossary, "--file", str(tmp_path / "terms.tsv")])
     assert code and error.endswith("Received: 'two': 'vier' and 'drei'\n")
+    output = ["--output", str(tmp_path / "output.txt")]
+    code, _, error = call(["translate", str(tmp_path / "run"), "--file", "missing.txt", *output])
+    assert code and "No such file" in error and "output.txt" not in error
 
 
 @pytest.mark.parametrize(

@@ -347,14 +347,6 @@ def test_refuses_anything_but_a_regular_file(tmp_path, make):
         read_pairs(ROOT / "data" / "everyday.tsv", path)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_refuses_utf16(write, encoding):
-    data = "Hi.\tGrüß Gott!\nGo on.\tMach weiter.\n".encode(encoding)
-    path = write("pairs.txt", data)
-    assert "looks like UTF-16; save the file as UTF-8" in error_of(path)
-    assert "looks like UTF-16; save the file as UTF-8" in error_of(path, path)
-
-
 @pytest.mark.parametrize("text", ["\n", "a\t\n", "source\ttarget\n"])
 def test_refuses_a_file_without_pairs(write, text):
     assert error_of(write("pairs.tsv", text)).endswith("Received: none")

@@ -49,15 +49,6 @@ class TestReadSeries:
         path.write_bytes(f'\ufeff"a","c"{end}"1{end}\u2028",2{end}3,4{end}'.encode())
         assert read_series(path).tolist() == [2, 4]
 
-    def test_other_encodings_are_refused(self, tmp_path):
-        (tmp_path / "series.csv").write_bytes(b"a,c\n\xff,1\n")
-        with pytest.raises(ValueError, match=r"line 2 of series\.csv is not UTF-8; save"):
-            read_series(tmp_path / "series.csv")
-
-    def test_a_folder_is_refused(self, tmp_path):
-        with pytest.raises(ValueError, match="must be a regular file"):
-            read_series(tmp_path)
-
 
 class TestFibonacci:
     def test_the_first_numbers(self):

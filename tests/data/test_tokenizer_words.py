@@ -78,11 +78,6 @@ def test_tokens_of_ids_and_their_detokenization(tokenizer):
     assert tokenizer.detokenize(tokens[:3]) == "Don't go," and tokenizer.detokenize([]) == ""
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_detokenize_inverts_tokenize(tokenizer, sentence):
-    assert tokenizer.detokenize(tokenizer.tokenize(sentence)) == tokenizer.normalize(sentence)
-
-
 @pytest.mark.parametrize(
     ("replacements", "expected"),
     [

@@ -231,12 +231,6 @@ def test_a_loaded_tokenizer_equals_the_saved_one(tokenizer, tmp_path):
         assert other.decode(other.encode(sentence)) == tokenizer.normalize(sentence)
 
 
-def test_save_writes_a_single_json_file(tokenizer, tmp_path):
-    tokenizer.save(tmp_path / "tokenizer.json")
-    assert json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
-    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
-
-
 def test_refuses_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
         WordTokenizer.load(tmp_path / "tokenizer.json")

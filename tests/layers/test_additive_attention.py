@@ -10,7 +10,6 @@ from layer_contract import (
 )
 
 from keras_transformer.layers import AdditiveAttention, record_attention
-from keras_transformer.testing import check_overfit
 
 
 class TestContract(LayerContract):
@@ -78,18 +77,3 @@ def test_matches_keras_with_identity_projections():
         expected, weights = theirs([queries, values], mask=their_mask, return_attention_scores=True)
         np.testing.assert_allclose(numpy(y), numpy(expected), atol=1e-5)
         np.testing.assert_allclose(numpy(recorded[ours]), numpy(weights), atol=1e-5)
-
-
-def test_learns_to_select_the_matching_value():
-    """The target is the value with the same mark as the query, so W₁, W₂ and v must be learned."""
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(256, 6, 3)).astype("float32")
-    marks = rng.permuted(np.tile(np.eye(6)[:2].T, (256, 1, 1)), axis=1).astype("float32")
-    wanted = rng.integers(0, 2, 256)
-    queries = np.eye(2, dtype="float32")[wanted][:, None]
-    values[:, :, 1:] = marks
-    target = (values[:, :, 0] * np.take_along_axis(marks, wanted[:, None, None], 2)[..., 0]).sum(1)
-    inputs = keras.Input((1, 2)), keras.Input((6, 3))
-    layer = AdditiveAttention(8)
-    model = keras.Model(inputs, layer(*inputs)[:, 0, :1])
-    check_overfit(model, (queries, values), target, "mse", epochs=150, learning_rate=0.03)

@@ -168,12 +168,6 @@ def test_large_start_is_exact_in_half_precision():
     np.testing.assert_array_equal(numpy(layer(IDS, start=start)), whole[:, 300:305])
 
 
-def test_start_gives_a_slice_of_the_sinusoidal_table():
-    whole = numpy(sinusoidal_encoding(3000, 16))
-    found = numpy(sinusoidal_encoding(3, 16, start=2500))
-    np.testing.assert_allclose(found, whole[2500:2503], atol=1e-6)
-
-
 @pytest.mark.every_backend
 def test_positions_are_exact_in_half_precision():
     """In bfloat16, which has 8 significant bits, positions 256 and 257 would be equal."""

@@ -16,7 +16,6 @@ from layer_contract import (
 )
 
 from keras_transformer.layers import BahdanauDecoder, LuongDecoder, record_attention
-from keras_transformer.testing import check_no_future_leak
 
 SIZES = {"units": 4, "d_model": 6}
 X, Z, MASK = normal(2, 5, 6), normal(2, 7, 4, seed=1), padding(7, 4)
@@ -94,20 +93,6 @@ def test_steps_without_a_mask_match_call():
     for name in ("bahdanau", "predictive"):
         layer = make(name)
         np.testing.assert_allclose(steps(layer)[0], numpy(layer(X, Z)), atol=1e-5)
-
-
-@ALL
-def test_no_future_leak(name):
-    layer = make(name)
-    check_no_future_leak(lambda x: layer(x, Z, attention_mask=MASK), X)
-
-
-@ALL
-def test_padding_changes_nothing(name):
-    layer = make(name)
-    padded = np.concatenate([Z, 9 * normal(2, 3, 4, seed=2)], axis=1)
-    longer = numpy(layer(X, padded, attention_mask=padding(7, 4, 10)[:2]))
-    np.testing.assert_allclose(longer, numpy(layer(X, Z, attention_mask=MASK)), atol=1e-5)
 
 
 def test_bahdanau_equals_its_equations():

@@ -58,12 +58,6 @@ def test_attention_dropout_is_active_only_in_training():
     check_dropout(make(attention_rate=0.5), IDS)
 
 
-def test_segments_default_to_the_first():
-    model = with_random_weights()
-    np.testing.assert_allclose(numpy(model(IDS)), numpy(model((IDS, 0 * SEGMENTS))), atol=1e-6)
-    assert np.abs(numpy(model(IDS)) - numpy(model((IDS, SEGMENTS)))).max() > 1e-3
-
-
 @pytest.mark.parametrize(
     ("pooler", "function"), [("tanh", np.tanh), ("relu", lambda x: x * (x > 0))]
 )
@@ -97,10 +91,3 @@ class TestArguments:
     @pytest.mark.parametrize("pooler", ("mean", "", True))
     def test_an_unknown_pooler_is_refused(self, pooler):
         check_refused(make, pooler=pooler)
-
-    def test_a_text_longer_than_the_learned_positions_is_refused(self):
-        with pytest.raises(
-            ValueError,
-            match=r"longer than `seq_length`[\s\S]*Received: a length of 9, seq_length=8",
-        ):
-            make()(np.ones((1, 9), "int32"))

@@ -91,7 +91,3 @@ class TestArguments:
         body = Bert(11, 8, BlockSettings(**BLOCK_SIZES))
         check_refused(functools.partial(EncoderClassifier, body, 3), pooling=pooling)
         assert body.pooling.trainable  # as before
-
-    def test_a_text_longer_than_the_learned_positions_is_refused(self):
-        with pytest.raises(ValueError, match=r"longer than `seq_length`"):
-            make()(np.ones((1, 9), "int32"))

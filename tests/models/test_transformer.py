@@ -5,7 +5,6 @@ from layer_contract import check_refused, check_sizes_are_refused, group_setting
 from model_contract import variants
 from translator_contract import (
     SOURCE,
-    TARGET,
     TARGET_INPUT,
     VOCABULARIES,
     LearningContract,
@@ -16,8 +15,6 @@ from translator_contract import (
 from keras_transformer.inference.translate import Translate
 from keras_transformer.layers import PositionEmbeddingLayer
 from keras_transformer.models import TransformerLanguageModel, TransformerModel
-from keras_transformer.objectives.losses import MaskedCrossEntropy, masked_cross_entropy
-from keras_transformer.objectives.metrics import MaskedAccuracy, masked_accuracy
 from keras_transformer.settings import BlockSettings
 
 SIZES = {
@@ -131,39 +128,11 @@ def test_a_quantized_model_is_not_saved(name, tmp_path):
         model.save(tmp_path / "model.keras")
 
 
-def test_any_length_is_allowed():
-    model = make()
-    source, target_input = np.tile(SOURCE, (1, 9)), np.tile(TARGET_INPUT, (1, 9))
-    assert model((source, target_input)).shape == (2, 45, 13)
-    assert model((SOURCE[:, :1], TARGET_INPUT[:, :1])).shape == (2, 1, 13)
-
-
 def test_rotary_models_have_no_sinusoids():
     same = np.full((1, 3), 5)
     for base, expected in ((100.0, True), (None, False)):
         words = numpy(make(d_k=4, rotary_base=base).source_embedding(same))
         assert np.array_equal(words, words[:, [1, 2, 0]]) is expected
-
-
-def test_the_cache_covers_all_steps():
-    cache, _ = make().start(SOURCE, 7)
-    shapes = {tuple(x.shape) for x in keras.tree.flatten(cache)}
-    assert shapes == {
-        (2, 7),
-        (2, 2, 7, 3),
-        (2, 2, 7, 5),
-    }
-
-
-@pytest.mark.slow
-def test_evaluation_averages_loss_and_accuracy_over_all_tokens():
-    model = with_random_weights()
-    model.compile("adam", MaskedCrossEntropy(), metrics=[MaskedAccuracy()], jit_compile=False)
-    found = model.evaluate((SOURCE, TARGET_INPUT), TARGET, verbose=0, return_dict=True)
-    total, count = masked_cross_entropy(TARGET, logits_of(model))
-    correct, _ = masked_accuracy(TARGET, logits_of(model))
-    assert found["loss"] == pytest.approx(float(total / count), rel=1e-4)
-    assert found["masked_accuracy"] == pytest.approx(float(correct / count), rel=1e-4)
 
 
 class TestSharing:

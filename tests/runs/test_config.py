@@ -12,7 +12,6 @@ from keras_transformer import __version__
 from keras_transformer.cli.run_flags import add_run_flags
 from keras_transformer.runs.config import RunConfig
 from keras_transformer.runs.recipes import RECIPES, list_recipes
-from keras_transformer.runs.training_settings import DTYPES
 from keras_transformer.settings import BlockSettings
 
 SAVED = sorted((Path(__file__).parents[1] / "data").glob("saved_by_*/*/config.json"))
@@ -188,11 +187,6 @@ def test_values_chosen_by_a_run_are_written_and_chosen_again():
         RunConfig.from_json('{"automatic": [1]}')
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_accepts_each_dtype(dtype):
-    assert RunConfig(dtype=dtype).dtype == dtype
-
-
 def test_recurrent_models_ignore_the_number_of_heads():
     assert RunConfig(model="luong", d_model=150).d_model == 150
     with pytest.raises(ValueError, match="`d_model` must be even"):
@@ -342,13 +336,6 @@ def test_changes_are_validated():
 
 
 # Flags
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_each_field_has_a_flag(name):
-    value = NON_DEFAULTS[name]
-    expected = list(value) if isinstance(value, tuple) else value
-    assert parse(*flags(name, value)) == {name: expected}
 
 
 def test_none_replaces_the_number_of_a_recipe():

@@ -113,12 +113,6 @@ def test_round_trip_of_the_history_is_exact(run):
     assert run.read_history() == HISTORY[:1]
 
 
-def test_writes_changed_settings(run):
-    changed = CONFIG.with_changes(epochs=99)
-    run.write_config(changed)
-    assert run.read_config() == changed
-
-
 def test_tabs_and_newlines_in_test_sentences_become_spaces(dataset, tmp_path):
     test = [("a\tb\n c", ["d\r\ne", "f\u2028g"]), ("“h”", ["i"])]
     run = RunFolder(tmp_path)
@@ -366,12 +360,6 @@ def test_a_run_without_a_checkpoint_is_described_again(dataset, model, tmp_path)
         run.read_config()
 
 
-def test_refuses_a_history_with_other_columns(run):
-    run.history.write_text("epoch,speed\n1,2\n")
-    with pytest.raises(ValueError, match=r"history\.csv must have numbers in the columns"):
-        run.read_history()
-
-
 # Hostile folders
 
 
@@ -395,12 +383,6 @@ def test_absurd_sizes_are_refused_before_a_model_is_built(run, changes):
     with pytest.raises(ValueError, match=r"config\.json") as caught:
         run.read_model()
     assert len(str(caught.value)) < 1000
-
-
-def test_a_model_of_more_than_a_billion_parameters_is_refused(dataset):
-    config = dataclasses.replace(CONFIG, d_model=2**15, d_ff=2**15)
-    with pytest.raises(ValueError, match="at most 1,000,000,000 parameters"):
-        build_run_model(config, (dataset.source_tokenizer, dataset.target_tokenizer))
 
 
 @pytest.mark.parametrize("name", ["config.json", "data.json", "history.csv", "test.tsv"])

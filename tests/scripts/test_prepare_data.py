@@ -68,19 +68,6 @@ def test_reads_two_parallel_files(prepare, tmp_path):
     assert read_pairs(tmp_path / "out.tsv") == [("hi", "hallo"), ("go on", "mach weiter")]
 
 
-def test_unreadable_files_are_refused(refused, tmp_path):
-    refused(["missing.txt", "out.tsv"], "missing.txt")
-    (tmp_path / "bad.txt").write_bytes(b"a\tb\nc\t\xff\n")
-    refused(["bad.txt", "out.tsv"], "bad.txt", "line 2", "0xff")
-    (tmp_path / "one.txt").write_text("a\tb\nonly one\n", encoding="utf-8")
-    refused(["one.txt", "out.tsv"], "one.txt", "line 2")
-    (tmp_path / "bad.pkl").write_bytes(b"\x80\x04nothing")
-    refused(["bad.pkl", "out.tsv"], "bad.pkl")
-    (tmp_path / "utf16.txt").write_text(TEXT, encoding="utf-16-le")
-    refused(["utf16.txt", "out.tsv"], "utf16.txt", "looks like UTF-16")
-    assert not (tmp_path / "out.tsv").exists()
-
-
 def test_limits_of_the_input_can_be_raised(prepare, refused, tmp_path):
     (tmp_path / "long.tsv").write_text(f"{'a' * 100_000}\tb\n", encoding="utf-8")
     refused(["long.tsv", "out.tsv"], "long.tsv", "100,000 char", "--data-limits")

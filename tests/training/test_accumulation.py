@@ -65,10 +65,3 @@ def test_two_accumulated_batches_equal_one_of_twice_the_size(dataset, unclipped,
 def test_clipping_changes_the_weights(dataset, unclipped):
     clipped, _ = train(dataset, make_batches(dataset, 16), global_clipnorm=1e-4)
     assert max(np.abs(a - b).max() for a, b in zip(unclipped[0], clipped, strict=True)) > 1e-3
-
-
-def test_padding_batches_complete_the_last_group(dataset):
-    batches = make_batches(dataset, 16, multiple=4)
-    plain = make_batches(dataset, 16)
-    assert len(plain) % 4 and len(batches) % 4 == 0
-    assert not any(batches[i][1].any() for i in range(len(plain), len(batches)))

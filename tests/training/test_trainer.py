@@ -307,20 +307,6 @@ def make_lists(dataset):
     return [[batches[i] for i in range(len(batches))] for batches in make_batches(dataset)]
 
 
-@pytest.mark.exhaustive
-def test_an_interrupted_list_of_batches_resumes_exactly(dataset, uninterrupted, tmp_path):
-    class Interrupting(list):
-        def __getitem__(self, index):
-            if index == 4:
-                signal.raise_signal(signal.SIGINT)
-            return super().__getitem__(index)
-
-    lists = make_lists(dataset)
-    _, interrupted = make_trainer(dataset, tmp_path).train(Interrupting(lists[0]), lists[1], 1)
-    history, _ = make_trainer(dataset, tmp_path).train(*lists, 1)
-    assert interrupted and losses(history) == losses(uninterrupted[1][:1])
-
-
 IDS = np.ones((4, 3), "int32")
 GOOD = ((IDS, IDS), IDS)
 

@@ -8,6 +8,7 @@ from tiny import make_dataset, make_model
 from translating import make_translate, write_run
 
 from keras_transformer import Adam, DotProductAttention, MaskedCrossEntropy, Translate
+from keras_transformer.backends import backend_module
 from keras_transformer.inference import numpy_copy
 from keras_transformer.models.numpy_transformer import NumpyTransformer
 
@@ -84,6 +85,19 @@ def test_a_model_of_a_run_can_be_changed(tmp_path):
     before = scores_of(translate)
     assign_one(translate.model)
     assert not np.allclose(before, scores_of(translate), rtol=1e-3)
+
+
+def test_weights_that_nobody_else_has_are_not_compared(tmp_path, monkeypatch):
+    def compare(weights):
+        raise AssertionError("this takes as long as a short sentence")
+
+    write_run(tmp_path / "run")
+    translate = Translate.from_run(tmp_path / "run")
+    monkeypatch.setattr(backend_module(), "change_detector", compare)
+    assert translate("one") and translate.hypotheses(["one"])
+    assert translate.model.built  # who has it may change it
+    with pytest.raises(AssertionError):
+        translate("one")
 
 
 def test_changed_code_of_a_layer_is_used(untrained, monkeypatch):

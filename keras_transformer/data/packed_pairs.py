@@ -141,14 +141,7 @@ def opened_zip(path, limits):
                 return limited_chunks(file.read, name, limits)
 
             yield chunks, archive.namelist()
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        lzma.LZMAError,
-        EOFError,
-        OSError,
-        RuntimeError,
-    ) as error:
+    except _DAMAGED as error:
         raise ValueError(
             f"expected a zip archive without a password; download it again. Received: {path.name} "
             f"({error})"

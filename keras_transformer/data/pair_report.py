@@ -53,8 +53,9 @@ def pair_report(pairs: list[tuple[str, str]]) -> list[str]:
 
 def _unknown_share(texts, others):
     """Returns the share of the words of some texts that the others do not have."""
-    words, known = ([x for text in some for x in _words(text)] for some in (texts, others))
-    return 1 - sum(map(set(known).__contains__, words)) / max(1, len(words))
+    known = {word for text in others for word in _words(text)}
+    found = [word in known for text in texts for word in _words(text)]
+    return found.count(False) / max(1, len(found))
 
 
 def _words(text):

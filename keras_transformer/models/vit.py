@@ -89,8 +89,10 @@ class VisionTransformer(SettingsMixin, AdaptableModel):
             build_part(self.hidden, (shape[0], shape[-1]))
         build_part(self.classifier, (shape[0], self.d_head or shape[-1]))
         self.built = True
-        size = (1, *self.embedding.image_size, images_shape[-1])
-        build_further_layers(self, np.zeros(size, "float32"))
+        size = images_shape[1:]
+        if None in size:
+            size = (*self.embedding.image_size, size[-1])
+        build_further_layers(self, np.zeros((1, *size), "float32"))
 
     def call(self, images: Tensor, training: bool | None = None) -> Tensor:
         """Computes the logits of the classes: images (B, H, W, C) -> (B, K)."""

@@ -132,7 +132,7 @@ class AttentionPage:
 
 def make_attention_page(views, title):
     """Returns the HTML text that `write_attention_page` writes."""
-    views = [_view_data(view) for view in views]
+    views = [_view_data(view) for view in views or ()]
     if not views:
         raise ValueError(f"`views` must contain at least one view. Received: {views=}")
     data = {"title": str(title), "views": views}

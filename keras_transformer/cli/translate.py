@@ -119,10 +119,10 @@ def _check(arguments):
         raise ValueError("give sentences or a file, not both")
     if arguments.attention and len(arguments.sentences) != 1:
         raise ValueError("--attention plots one sentence: give exactly one as an argument")
-    if arguments.file:
-        os.stat(arguments.file)  # a missing one is found before the model is loaded
     if arguments.document and not arguments.file:
         raise ValueError("--document LANGUAGE requires --file")
+    if arguments.file and not arguments.document:
+        os.stat(arguments.file)  # a missing file is found before the model is loaded
 
 
 def _read_document(arguments, options):

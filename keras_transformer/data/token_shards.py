@@ -78,11 +78,19 @@ class TokenShards:
                 check_integers(1, _MAX_SHARD, number=number)
             if not all(self.pairs) or not self.pairs:
                 raise ValueError("there are no pairs")
+            self._check_sizes()
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} is damaged: prepare the data again. Received: {excerpt(str(error))}"
             ) from None
         self.digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def _check_sizes(self):
+        """Raises a ValueError if a shard is too small for its pairs, which would be counted."""
+        for shard, (pairs, tokens) in enumerate(zip(self.pairs, self.tokens, strict=True)):
+            path, numbers = self.folder / _file_name(shard), 2 * sum(pairs.values()) + tokens
+            if path.exists() and path.stat().st_size < 2 * numbers:  # of two bytes at least
+                raise ValueError(f"{path.name} is too small for {numbers:,} numbers")
 
     def __len__(self) -> int:
         return sum(sum(pairs.values()) for pairs in self.pairs)

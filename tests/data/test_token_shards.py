@@ -114,8 +114,8 @@ def npy(header):
 
 
 ARRAYS = {
-    "no array": b"PK\3\4",
-    "no header": b"\x93NUMPY\1\0\x0b\0{'descr': (\n",
+    "no array": b"PK\3\4" + bytes(300),
+    "no header": b"\x93NUMPY\1\0\x0b\0{'descr': (\n" + bytes(300),
     "false size": npy({"descr": "<u2", "shape": (10**12,)}),
     "no numbers": npy({"descr": "<u2", "shape": ()}),
     "objects": np.array([{}]),
@@ -158,6 +158,7 @@ def test_refuses_shards_of_strangers(folder, kind):
         {"shards": [{"bytes": 3, "sha256": "", "tokens": 1e999, "pairs": {"4": 1}}]},
         {"shards": [{"bytes": 3, "sha256": "", "tokens": 2, "pairs": {"x": 1}}]},
         {"shards": [{"bytes": 3, "sha256": "", "tokens": 2, "pairs": {"0": 1}}]},
+        {"shards": [{"bytes": 3, "sha256": "", "tokens": 2, "pairs": {"4": 10**9}}]},
         {"shards": 3},
     ],
 )

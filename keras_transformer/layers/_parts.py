@@ -221,6 +221,15 @@ def _serialize(parts):
     }
 
 
+def without_parts(config, *names):
+    """Returns the configuration of a layer or model without some of its replaced parts."""
+    if "parts" not in config:
+        return config
+    parts = config["parts"]
+    attributes = {name: x for name, x in parts["attributes"].items() if name not in names}
+    return {**config, "parts": {**parts, "attributes": attributes}}
+
+
 def _deserialize(config):
     layers = [keras.saving.deserialize_keras_object(layer) for layer in config["layers"]]
     return {

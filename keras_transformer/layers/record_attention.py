@@ -8,7 +8,6 @@ from typing import Any
 import keras
 
 from keras_transformer._utils.types import Tensor
-from keras_transformer.layers._fused_attention import repeat_heads
 from keras_transformer.layers._parts import walk
 
 _recorded: contextvars.ContextVar[Any] = contextvars.ContextVar("recorded", default=None)
@@ -48,7 +47,7 @@ class Recording(dict[keras.layers.Layer, Any]):
         calls: list of (layer, weights) of all calls in their order. A shared layer occurs
             repeatedly.
         inputs: list of (layer, (queries, keys)), likewise, of `DotProductAttention` layers:
-            (..., T, d_k) and (..., S, d_k).
+            (..., T, d_k) and (..., S, d_k), the keys perhaps with fewer heads.
     """
 
     def __init__(self, calls=()):
@@ -86,8 +85,6 @@ def store_attention(layer: keras.layers.Layer, weights: Tensor) -> None:
 def store_queries_and_keys(layer, queries, keys):
     """Stores queries and keys in the innermost `record_attention`, if there is one."""
     if (recorded := _recorded.get()) is not None:
-        if len(queries.shape) == 4:
-            keys = repeat_heads(keys, queries)
         recorded.inputs.append((layer, (queries, keys)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from keras_transformer._utils.checks import check_optional_size, check_sizes
 from keras_transformer._utils.types import Shape, Tensor
-from keras_transformer.layers._parts import build_further_layers, build_part
+from keras_transformer.layers._parts import build_further_layers, build_part, without_parts
 from keras_transformer.layers._settings_mixin import SettingsMixin
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.patch_embedding import PatchEmbedding
@@ -143,8 +143,7 @@ class VisionTransformer(SettingsMixin, AdaptableModel):
             )
         size = self.embedding.image_size if image_size is None else image_size
         config = {**self.get_config(), "num_classes": num_classes, "image_size": size}
-        for name in ("hidden", "classifier"):  # replaced or not: the copy has a new one
-            config.get("parts", {}).get("attributes", {}).pop(name, None)
+        config = without_parts(config, "hidden", "classifier")  # the copy has a new head
         model = VisionTransformer.from_config({**config, "d_head": None})
         channels = self.embedding.projection.kernel.shape[2]
         model.build((None, *model.embedding.image_size, channels))

@@ -11,10 +11,8 @@ from keras_transformer._utils.files import atomic_replace
 from keras_transformer._utils.special_tokens import SPECIAL_TOKENS, START_ID
 from keras_transformer._utils.types import PathLike
 from keras_transformer.inference.translate import Hypothesis, Translate
-from keras_transformer.layers.record_attention import (
-    Recording,
-    record_attention,
-)
+from keras_transformer.layers._fused_attention import repeat_heads
+from keras_transformer.layers.record_attention import Recording, record_attention
 from keras_transformer.models.ensemble import Ensemble
 from keras_transformer.pages._assembly import fill, read_parts, to_json
 
@@ -257,8 +255,14 @@ def _record(model, inputs):
         model(inputs)
     has_window = getattr(getattr(model, "settings", None), "window", None) is not None
     calls = [] if has_window else weights.inputs
-    queries, keys = (Recording([(x, pair[i]) for x, pair in calls]) for i in (0, 1))
+    queries = Recording([(layer, queries) for layer, (queries, _) in calls])
+    keys = Recording([(layer, _keys_of_heads(*pair)) for layer, pair in calls])
     return weights, queries, keys
+
+
+def _keys_of_heads(queries, keys):
+    """Returns the keys of each head of the queries, if there are heads."""
+    return repeat_heads(keys, queries) if len(queries.shape) == 4 else keys
 
 
 def _stack_layers(layers):
